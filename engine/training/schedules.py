@@ -32,7 +32,7 @@ class LearningRateSchedule:
     minimum_ratio: float
 
     def at(self, step: int) -> float:
-        """The learning rate of optimizer step `step` (1 … total_steps). Raises ValueError for a step outside the run."""
+        """The learning rate of optimizer step `step` (1 … total_steps). Raises ValueError outside the run."""
         if not 1 <= step <= self.total_steps:
             raise ValueError(f"step {step} is outside the run of {self.total_steps} steps")
         if step <= self.warmup_steps:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from typing import get_args
 
 import pytest
@@ -45,7 +46,7 @@ def test_any_run_stays_between_zero_and_the_peak_and_never_rises_after_warmup(
     rates = [schedule.at(step) for step in range(1, total + 1)]
     assert all(0 <= rate <= 2e-4 * (1 + 1e-12) for rate in rates)
     after = rates[warmup:]
-    assert all(later <= earlier * (1 + 1e-12) + 1e-18 for earlier, later in zip(after, after[1:], strict=False))
+    assert all(later <= earlier * (1 + 1e-12) + 1e-18 for earlier, later in itertools.pairwise(after))
 
 
 @pytest.mark.parametrize("step", [0, 101, -1])
