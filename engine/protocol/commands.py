@@ -1,7 +1,7 @@
 """What a person asks of a running engine, in the imperative. One command is one file in `commands/`.
 
-Files are named `<utc time>-<id>.json`, so that sorting by name is the order of asking; they are written under a temporary
-name and renamed. The engine answers each exactly once, by event, and leaves the file where it is.
+Files are named `<utc time>-<id>.json`, so that sorting by name is the order of asking; they are written under a
+temporary name and renamed. The engine answers each exactly once, by event, and leaves the file where it is.
 """
 
 from __future__ import annotations

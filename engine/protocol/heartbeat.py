@@ -1,4 +1,4 @@
-"""`heartbeat.json`: which process on which machine works on a run. The lock says whether it lives; this says who it is."""
+"""`heartbeat.json`: which process on which machine works on a run. The lock says if it lives; this says who it is."""
 
 from __future__ import annotations
 

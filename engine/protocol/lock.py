@@ -1,6 +1,6 @@
 """Who is alive: a process holds an operating-system lock on a file for as long as it lives.
 
-The kernel frees the lock when the process dies, however it dies, so a lock never lies. The file's content means nothing.
+The kernel frees the lock when the process dies, however it dies, so a lock never lies. The file's content is nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from engine.protocol.errors import SurroundingsError
 
 
 class ProcessLock:
-    """Hold `path` for this process's life. `acquire` raises SurroundingsError("already_running") if another holds it."""
+    """Hold `path` for this process's life. `acquire` raises SurroundingsError("already_running") where another does."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
