@@ -33,6 +33,7 @@ def _has_samples(recipe: Recipe) -> bool:
     return bool(recipe.sample_prompts)
 
 
+# fmt: off  (a table: one field a paragraph)
 _RUN = (
     FieldSpec(
         "name",
@@ -523,6 +524,7 @@ _ENGINE = (
     ),
 )
 
+# fmt: on
 FIELDS: MappingProxyType[str, FieldSpec] = MappingProxyType(
     {
         spec.key: spec

@@ -56,7 +56,7 @@ def temporary_beside(path: Path) -> Path:
 
 
 def write_atomically(path: Path, data: bytes | str) -> None:
-    """Put `data` (text as UTF-8) at `path`: written beside it, synced, renamed. Raises OSError; the old one stays then."""
+    """Put `data` (text as UTF-8) at `path`: written beside it, synced, renamed. Raises OSError."""
     raw = data.encode() if isinstance(data, str) else data
     temporary = temporary_beside(path)
     try:

@@ -213,7 +213,7 @@ def from_mapping(content: dict[str, object]) -> Recipe:
 
 
 def to_yaml(recipe: Recipe) -> str:
-    """The recipe as YAML, without the keys that hold their default by saying nothing."""
+    """The recipe as YAML; keys that stand for their default are left out."""
     content = {
         key: value
         for key, value in msgspec.to_builtins(recipe).items()
