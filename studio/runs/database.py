@@ -1,0 +1,60 @@
+"""Opening `history.db`: WAL, a patient busy timeout, the schema up to date.
+
+The database is an index of the run folders and holds nothing of its own, so a damaged one is moved aside and built anew.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from studio.runs.migrations import history
+
+BUSY_SECONDS = 20.0
+
+
+def open_history(path: Path) -> Database:
+    """A connection that any thread may use in turn (the store serialises). Creates and migrates as needed."""
+    try:
+        return _open(path)
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):
+            raise  # locked, disk full, no permission: the file may be perfectly good
+        _move_aside(path)
+        return _open(path)
+
+
+def _open(path: Path) -> Database:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")  # the run folders are the truth; WAL stays consistent
+        database = Database(connection, execute_plugins=False)
+        if history.pending(database):
+            _migrate(database)
+        return database
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _migrate(database: Database) -> None:
+    # Two processes may open a new home at once: the second waits here, and then finds nothing to do.
+    database.conn.execute("BEGIN IMMEDIATE")
+    try:
+        history.apply(database)
+        database.conn.execute("COMMIT")
+    except BaseException:
+        database.conn.execute("ROLLBACK")
+        raise
+
+
+def _move_aside(path: Path) -> None:
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    for suffix in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + suffix)
+        if part.exists():
+            part.replace(path.with_name(f"{path.name}{suffix}.damaged-{stamp}"))
