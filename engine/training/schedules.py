@@ -5,8 +5,10 @@
          │  /                           last step               peak × minimum_ratio (constant: peak)
          └──────────────────────
 
-WSD (warm-up, stable, decay; Hu et al. 2024, "MiniCPM") holds the peak and falls linearly over the last fifth.
+WSD (warm-up, stable, decay; Hu et al. 2024, "MiniCPM") holds the peak, then falls linearly
+over the last `decay_ratio` of the steps.
 """
+
 from __future__ import annotations
 
 import math
@@ -15,14 +17,13 @@ from typing import Literal, assert_never
 
 ScheduleKind = Literal["constant", "linear", "cosine", "wsd"]
 
-WSD_DECAY_FRACTION = 0.2
-
 
 @dataclass(frozen=True, slots=True)
 class LearningRateSchedule:
     """The rate of each optimizer step of a run of `total_steps` steps.
 
-    Steps are counted from 1. `peak` is the recipe's learning rate, `minimum_ratio` the share of it at the last step.
+    Steps are counted from 1. `peak` is the recipe's learning rate, `minimum_ratio` the share of it at the last step,
+    `decay_ratio` the share of all steps over which WSD falls.
     """
 
     kind: ScheduleKind
@@ -30,6 +31,7 @@ class LearningRateSchedule:
     total_steps: int
     warmup_steps: int
     minimum_ratio: float
+    decay_ratio: float
 
     def at(self, step: int) -> float:
         """The learning rate of optimizer step `step` (1 … total_steps). Raises ValueError outside the run."""
@@ -50,7 +52,13 @@ class LearningRateSchedule:
             case "cosine":
                 return self.minimum_ratio + (1.0 - self.minimum_ratio) * 0.5 * (1.0 + math.cos(math.pi * progress))
             case "wsd":
-                decay = max(0.0, (progress - (1.0 - WSD_DECAY_FRACTION)) / WSD_DECAY_FRACTION)
-                return 1.0 - (1.0 - self.minimum_ratio) * decay
+                decay_steps = min(remaining_steps, round(self.decay_ratio * self.total_steps))
+                return 1.0 - (1.0 - self.minimum_ratio) * self._share_of_decay(step, decay_steps)
             case _:
                 assert_never(self.kind)
+
+    def _share_of_decay(self, step: int, decay_steps: int) -> float:
+        """How far into the final fall `step` is: 0 before it, 1 at the last step. No steps of decay: never."""
+        if decay_steps == 0:
+            return 0.0
+        return max(0.0, (step - (self.total_steps - decay_steps)) / decay_steps)
