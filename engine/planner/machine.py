@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 CPU_FLOPS_PER_CORE = 20e9
-"""Assumed sustained fp32 matmul rate of one core where nothing was measured (an AVX2 core at 3 GHz, half of its peak)."""
+"""Assumed sustained fp32 matmul rate of one core where nothing was measured (an AVX2 core, a fifth of its peak)."""
 
 HOST_BANDWIDTH = 10e9
 """Assumed memory bandwidth of a host where nothing was measured, bytes a second."""
