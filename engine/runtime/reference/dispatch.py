@@ -1,0 +1,57 @@
+"""Op name → binder, assembled here in the open, and the one function that turns an instruction into a prepared call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import torch
+
+from engine.graph.schedule import Instruction
+from engine.protocol.errors import Bug
+from engine.runtime.reference import attention, dense, dropout, elementwise, embedding, head, norm, rope
+from engine.runtime.reference.operands import Binder, Call, Operands
+
+BINDERS: Mapping[str, Binder] = MappingProxyType(
+    {
+        "embedding": embedding.embedding,
+        "embedding_backward": embedding.embedding_backward,
+        "rms_norm": norm.rms_norm,
+        "rms_norm_backward": norm.rms_norm_backward,
+        "rms_norm_weight_backward": norm.rms_norm_weight_backward,
+        "linear": dense.linear,
+        "linear_input_backward": dense.linear_input_backward,
+        "linear_weight_backward": dense.linear_weight_backward,
+        "bias_add": dense.bias_add,
+        "bias_backward": dense.bias_backward,
+        "rope": rope.rope,
+        "attention": attention.attention,
+        "attention_backward": attention.attention_backward,
+        "cached_attention": attention.cached_attention,
+        "add": elementwise.add,
+        "multiply": elementwise.multiply,
+        "scale": elementwise.scale,
+        "swiglu": elementwise.swiglu,
+        "swiglu_backward": elementwise.swiglu_backward,
+        "dropout": dropout.dropout,
+        "head_loss": head.head_loss,
+        "head_loss_forward": head.head_loss_forward,
+    }
+)
+
+
+def bind(instruction: Instruction, views: Mapping[str, torch.Tensor]) -> Call:
+    """The instruction as a call on these views (every tensor it touches, by name). Bug for an op that has no binder."""
+    if instruction.op not in BINDERS:
+        raise Bug(
+            "reference-op",
+            f"The reference executor has no operation '{instruction.op}' (for '{', '.join(instruction.outputs)}').",
+            "This is a fault of the engine; please report it with the recipe.",
+        )
+    operands = Operands(
+        where=f"{instruction.op} → {', '.join(instruction.outputs)}",
+        inputs=tuple(views[name] for name in instruction.inputs),
+        outputs=tuple(views[name] for name in instruction.outputs),
+        attributes=instruction.attributes,
+    )
+    return BINDERS[instruction.op](operands)

@@ -1,0 +1,68 @@
+"""What a binder gets: the instruction's operands as views of the arena, and its attributes, typed on the way out.
+
+A binder is a function `Operands → Call`. It may look at shapes, dtypes and attributes, which are static; the call that
+it returns reads and writes the views and nothing else. Arithmetic is in float32 (float64 when an operand is float64, which
+only tests do); what is stored in a narrower dtype is rounded once, at the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+
+from engine.protocol.errors import Bug
+
+Call = Callable[[], object]
+WIDE = (torch.float32, torch.float64)
+
+
+@dataclass(frozen=True)
+class Operands:
+    """`where` names the instruction for messages; `inputs` and `outputs` are contiguous views of the arena."""
+
+    where: str
+    inputs: tuple[torch.Tensor, ...]
+    outputs: tuple[torch.Tensor, ...]
+    attributes: Mapping[str, object]
+
+    def _attribute(self, name: str, kinds: tuple[type, ...]) -> object:
+        value = self.attributes.get(name)
+        if not isinstance(value, kinds):
+            raise Bug(
+                "operand-attribute",
+                f"Attribute {name!r} of {self.where} is {value!r}, but {kinds[0].__name__} is needed.",
+                "This is a fault of the engine; please report it with the recipe.",
+            )
+        return value
+
+    def number(self, name: str) -> float:
+        return float(self._attribute(name, (float, int)))  # type: ignore[arg-type]  # _attribute has checked it
+
+    def integer(self, name: str) -> int:
+        return int(self._attribute(name, (int,)))  # type: ignore[call-overload, no-any-return]  # checked likewise
+
+    def flag(self, name: str) -> bool:
+        return bool(self._attribute(name, (bool,)))
+
+    def numbers(self, name: str) -> tuple[float, ...]:
+        return tuple(self._attribute(name, (tuple, list)))  # type: ignore[arg-type]  # checked likewise
+
+
+Binder = Callable[[Operands], Call]
+
+
+def wide(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor in a dtype to calculate in: itself, or a float32 copy of a narrower one."""
+    return tensor if tensor.dtype in WIDE else tensor.float()
+
+
+def all_wide(*tensors: torch.Tensor) -> bool:
+    """Whether results may be written with out=, because every operand has the same calculating dtype already."""
+    return tensors[0].dtype in WIDE and all(tensor.dtype == tensors[0].dtype for tensor in tensors)
+
+
+def rows(tensor: torch.Tensor) -> torch.Tensor:
+    """[..., X] seen as [rows, X]; a view, since operands are contiguous."""
+    return tensor.view(-1, tensor.shape[-1])
