@@ -1,8 +1,8 @@
 """The plan: every number that was decided for a run, each with its reason.
 
 A plan has two halves. `numerics` holds everything that can change a bit of the result; `placement` says where
-things lie and in which order they move, and never changes the numbers. The memory shown before launch is the memory allocated:
-`placement.offsets` are the addresses of the engine's tensors within its one arena.
+things lie and in which order they move, and never changes the numbers. The memory shown before launch is the memory
+allocated: `placement.offsets` are the addresses of the engine's tensors within its one arena.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every test gets surroundings of its own: homes and caches in its temporary folder, and no network but loopback."""
+"""Every test gets surroundings of its own: homes and caches in a temporary folder, and no network but loopback."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True)
-def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Point each home and cache into the test's own folder; a test that wants one of `_UNSET` sets it itself."""
-    root = tmp_path / "surroundings"
+    root = tmp_path_factory.mktemp("surroundings")
     for name, folder in _FOLDERS.items():
         (root / folder).mkdir(parents=True, exist_ok=True)
         monkeypatch.setenv(name, str(root / folder))
