@@ -87,7 +87,9 @@ class Home:
     def run(self, run_id: str) -> RunFolder:
         """The folder of one run. `run_id` is a folder name, never a path."""
         if Path(run_id).name != run_id or run_id in ("", ".", ".."):
-            raise SurroundingsError("run.bad_id", f"{run_id!r} is not the id of a run.", "Look it up with `anneal runs`.")
+            raise SurroundingsError(
+                "run.bad_id", f"{run_id!r} is not the id of a run.", "Look it up with `anneal runs`."
+            )
         return RunFolder(self.runs / run_id)
 
 

@@ -1,6 +1,6 @@
 """From events to the state of a run: one pure function, one event at a time, in the order of the file.
 
-    launching ─► preparing ─► training ⇄ paused ─► finished | stopped | failed      (lost: see reconcile.py)
+launching ─► preparing ─► training ⇄ paused ─► finished | stopped | failed      (lost: see reconcile.py)
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The history's schema, as small named steps in order. Each runs in a transaction of its own; none is ever changed.
 
-    runs ──┬── attempts      one row a launch or resume
-           ├── metrics       tall: (run, key, step, attempt) → value
-           ├── events        what a person may want to read again (not every step)
-           ├── samples, checkpoints, exports
-           ├── tags
-           └── sources       how far each file of the run has been read
-    runs_search              full text over name, notes, tags, model and dataset
+runs ──┬── attempts      one row a launch or resume
+       ├── metrics       tall: (run, key, step, attempt) → value
+       ├── events        what a person may want to read again (not every step)
+       ├── samples, checkpoints, exports
+       ├── tags
+       └── sources       how far each file of the run has been read
+runs_search              full text over name, notes, tags, model and dataset
 """
 
 from __future__ import annotations

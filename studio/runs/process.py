@@ -28,11 +28,7 @@ def start_detached(
     """
     flags = 0
     if sys.platform == "win32":
-        flags = (
-            subprocess.DETACHED_PROCESS
-            | subprocess.CREATE_NEW_PROCESS_GROUP
-            | subprocess.CREATE_BREAKAWAY_FROM_JOB
-        )
+        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_BREAKAWAY_FROM_JOB
     with log.open("ab") as output:
         return subprocess.Popen(
             list(command),

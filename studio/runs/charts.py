@@ -1,0 +1,61 @@
+"""Curves out of the tall metrics table.
+
+A step that was trained twice (a resume from an older checkpoint) is shown as the newest attempt had it: a point counts
+only if no later attempt began at or before its step.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from studio.runs.rows import Series
+
+_CURRENT = """
+    SELECT m.step AS step, m.value AS value, m.trained_tokens AS tokens,
+           m.elapsed_seconds + coalesce(
+               (SELECT sum(b.seconds) FROM attempts b WHERE b.run = m.run AND b.attempt < m.attempt), 0.0) AS seconds
+    FROM metrics m
+    WHERE m.run = :run AND m.key = :key AND m.step > :after AND NOT EXISTS (
+        SELECT 1 FROM attempts a WHERE a.run = m.run AND a.attempt > m.attempt AND a.first_step <= m.step)
+"""
+
+# The lowest and the highest point of each bucket: a spike is never averaged away. SQLite gives the other columns of the
+# row where min() or max() was found (https://sqlite.org/lang_select.html#bareagg).
+_DECIMATED = f"""
+    WITH points AS ({_CURRENT}),
+         span AS (SELECT min(step) AS low, max(step) - min(step) + 1 AS width FROM points),
+         placed AS (SELECT points.*, (step - low) * :buckets / width AS bucket FROM points, span),
+         kept AS (
+            SELECT step, tokens, seconds, min(value) AS value FROM placed WHERE value IS NOT NULL GROUP BY bucket
+            UNION
+            SELECT step, tokens, seconds, max(value) AS value FROM placed WHERE value IS NOT NULL GROUP BY bucket
+            UNION
+            SELECT step, tokens, seconds, value FROM placed WHERE value IS NULL)
+    SELECT step, value, tokens, seconds FROM kept ORDER BY step
+"""
+
+
+def read_series(
+    connection: sqlite3.Connection, run: str, key: str, *, after_step: int = -1, most_points: int | None = None
+) -> Series:
+    """The curve of `key`, from the step after `after_step` on.
+
+    With `most_points`, a longer curve is thinned to the lowest and highest point of each of `most_points / 2` spans;
+    points that were not finite stay, all of them.
+    """
+    values: dict[str, object] = {"run": run, "key": key, "after": after_step}
+    statement = f"{_CURRENT} ORDER BY step"
+    if most_points is not None:
+        bound = "SELECT count(*) FROM metrics WHERE run = :run AND key = :key AND step > :after"
+        if connection.execute(bound, values).fetchone()[0] > most_points:
+            statement = _DECIMATED
+            values["buckets"] = max(1, most_points // 2)
+    rows = connection.execute(statement, values).fetchall()
+    return Series(
+        run,
+        key,
+        tuple(row["step"] for row in rows),
+        tuple(row["value"] for row in rows),
+        tuple(row["seconds"] for row in rows),
+        tuple(row["tokens"] for row in rows),
+    )

@@ -1,0 +1,131 @@
+"""From run folders to the history. Idempotent: reading anything twice changes nothing.
+
+    folders ─► what is new in recipe.yaml, plan.json, user.json, events.jsonl, exports.jsonl ─► one transaction a run
+
+One process per home does this: the one that holds `ingest.lock`. Everything else reads.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from sqlite_utils import Database
+
+from engine.protocol.errors import SurroundingsError
+from engine.protocol.folder import RunFolder
+from engine.protocol.lock import ProcessLock
+from studio.home import Home
+from studio.runs.database import open_history
+from studio.runs.identity import is_run_id
+from studio.runs.reconcile import Liveness, reconcile
+from studio.runs.rows import RunRow
+from studio.runs.run_reader import RunReader
+from studio.runs.store import run_row
+from studio.runs.tail import Position
+from studio.runs.writer import HistoryWriter
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What one refresh found: ids of runs whose rows changed, and of runs that are gone."""
+
+    changed: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.removed)
+
+
+class Ingester:
+    """Holds `ingest.lock` from `acquire` to `close`. Use it from one thread at a time."""
+
+    def __init__(self, home: Home, liveness: Liveness) -> None:
+        self._home = home
+        self._liveness = liveness
+        self._lock = ProcessLock(home.ingest_lock)
+        self._database: Database | None = None
+        self._readers: dict[str, RunReader] = {}
+        self._rows: dict[str, RunRow] = {}
+
+    @property
+    def is_ours(self) -> bool:
+        return self._database is not None
+
+    def acquire(self) -> bool:
+        """Become the one who ingests. False where another process is."""
+        if self._database is not None:
+            return True
+        try:
+            self._lock.acquire(wait_seconds=0.05)
+        except SurroundingsError:
+            return False
+        try:
+            self._database = open_history(self._home.history)
+            self._load()
+        except BaseException:
+            self._lock.release()
+            raise
+        return True
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+            self._lock.release()
+
+    def refresh(self) -> Changes:
+        """Read what is new, and settle what became of runs whose engine is gone. Raises OSError, sqlite3.Error."""
+        assert self._database is not None, "acquire first"
+        writer = HistoryWriter(self._database)
+        present = self._folders()
+        removed = frozenset(self._rows) - set(present)
+        for run_id in removed:
+            with writer.transaction():
+                writer.forget_run(run_id)
+            self._rows.pop(run_id)
+            self._readers.pop(run_id, None)
+        changed = {run_id for run_id in present if self._refresh_run(writer, self._home.run(run_id))}
+        return Changes(frozenset(changed), removed)
+
+    def _refresh_run(self, writer: HistoryWriter, folder: RunFolder) -> bool:
+        reader = self._readers.setdefault(folder.id, RunReader(folder, {}))
+        before = self._rows.get(folder.id)
+        # Asked before reading: an engine that ends in between has written all it will, so nothing is missed.
+        alive = before is None or not before.is_active or self._liveness.is_alive(folder)
+        while True:
+            row, more = reader.read(writer, self._rows.get(folder.id))
+            self._rows[folder.id] = row
+            if not more:
+                break
+        if row.is_active and before is None:
+            alive = self._liveness.is_alive(folder)
+            row, _ = reader.read(writer, row)
+        settled = row if alive or not row.is_active else reconcile(row, folder, self._liveness)
+        if settled != row:
+            with writer.transaction():
+                writer.put_run(settled)
+        self._rows[folder.id] = settled
+        return settled != before
+
+    def _folders(self) -> list[str]:
+        try:
+            return sorted(path.name for path in self._home.runs.iterdir() if is_run_id(path.name))
+        except FileNotFoundError:
+            return []
+
+    def _load(self) -> None:
+        """What an earlier ingester left: rows and positions."""
+        assert self._database is not None
+        connection = self._database.conn
+        connection.row_factory = sqlite3.Row  # unpacks like a tuple and knows its columns
+        tags: dict[str, list[str]] = {}
+        for run, tag in connection.execute("SELECT run, tag FROM tags ORDER BY run, tag"):
+            tags.setdefault(run, []).append(tag)
+        for row in connection.execute("SELECT * FROM runs"):
+            self._rows[row["id"]] = run_row(row, tuple(tags.get(row["id"], ())))
+        positions: dict[str, dict[str, Position]] = {}
+        for run, file, *position in connection.execute("SELECT * FROM sources"):
+            positions.setdefault(run, {})[file] = Position(*position)
+        for run_id in self._rows:
+            self._readers[run_id] = RunReader(self._home.run(run_id), positions.get(run_id, {}))
