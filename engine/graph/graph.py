@@ -53,7 +53,7 @@ class Node:
     op: str
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
-    attributes: Attributes = field(default=NO_ATTRIBUTES, hash=False)
+    attributes: Attributes = field(default_factory=lambda: NO_ATTRIBUTES, hash=False)
 
     @property
     def name(self) -> str:

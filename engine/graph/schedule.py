@@ -67,7 +67,7 @@ class Instruction:
     op: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: Attributes = field(default=NO_ATTRIBUTES, hash=False)
+    attributes: Attributes = field(default_factory=lambda: NO_ATTRIBUTES, hash=False)
     stream: int = 0
     waits: tuple[int, ...] = ()
     workspace: str | None = None
