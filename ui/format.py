@@ -38,7 +38,7 @@ def memory(size: float, digits: int = 1) -> str:
 
 
 def memory_of(used: float, total: float, digits: int = 1) -> str:
-    """"44.2 of 48.0 GiB"."""
+    """ "44.2 of 48.0 GiB"."""
     return f"{number(used / GIB, digits)} of {number(total / GIB, digits)} GiB"
 
 
@@ -62,7 +62,7 @@ def rate(bytes_per_second: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """"0.21 s", "37.1 s", "3 min 37 s", "5 h 31 min", "2 d 4 h"."""
+    """ "0.21 s", "37.1 s", "3 min 37 s", "5 h 31 min", "2 d 4 h"."""
     if not math.isfinite(seconds):
         return DASH
     if seconds < 0:
@@ -91,7 +91,7 @@ def percent(fraction: float, digits: int = 0) -> str:
 
 
 def learning_rate(value: float) -> str:
-    """"1e-4", "2.1e-5"; zero as "0"."""
+    """ "1e-4", "2.1e-5"; zero as "0"."""
     if value == 0 or not math.isfinite(value):
         return number(value)
     mantissa, exponent = f"{value:.2e}".split("e")
@@ -104,7 +104,7 @@ def loss(value: float) -> str:
 
 
 def tokens_per_second(value: float) -> str:
-    """"883 tokens/s"; one decimal below 100."""
+    """ "883 tokens/s"; one decimal below 100."""
     return f"{number(value, 0 if value >= 100 else 1)} tokens/s"
 
 
@@ -148,10 +148,10 @@ def local(time_utc: str | datetime, zone: tzinfo | None = None) -> datetime:
 
 
 def clock(time_utc: str | datetime, zone: tzinfo | None = None, seconds: bool = False) -> str:
-    """"16:42" in local time."""
+    """ "16:42" in local time."""
     return local(time_utc, zone).strftime("%H:%M:%S" if seconds else "%H:%M")
 
 
 def date_time(time_utc: str | datetime, zone: tzinfo | None = None) -> str:
-    """"2026-12-01 16:42" in local time."""
+    """ "2026-12-01 16:42" in local time."""
     return local(time_utc, zone).strftime("%Y-%m-%d %H:%M")

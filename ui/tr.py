@@ -31,9 +31,7 @@ def plural(count: int, one: str, other: str, /, **arguments: object) -> str:
 
 def pseudo(text: str) -> str:
     """`text` accented and 30 % longer, with `{arguments}` and markup left alone."""
-    accented = "".join(
-        part if index % 2 else part.translate(_ACCENTS) for index, part in enumerate(_HELD.split(text))
-    )
+    accented = "".join(part if index % 2 else part.translate(_ACCENTS) for index, part in enumerate(_HELD.split(text)))
     visible = len(_HELD.sub("", text))
     extra = math.ceil(visible * 0.3)
     return accented + ("~" * extra if extra < 4 else " " + (_PADDING * (extra // len(_PADDING) + 1))[: extra - 1])

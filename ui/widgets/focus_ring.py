@@ -1,0 +1,82 @@
+"""The focus ring of buttons, toggles and painted widgets: 2 px, 2 px away from what has the focus.
+
+QSS cannot draw outside a widget, so one ring lies beside the focused widget in the same parent and follows it. Fields
+and lists draw their own focus; a widget can opt out with `setProperty("ownFocus", True)`.
+"""
+
+from __future__ import annotations
+
+import shiboken6
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QTabBar,
+    QTextEdit,
+    QWidget,
+)
+
+from ui import theme as themes
+from ui.widgets.painting import rounded
+
+_OWN = (QLineEdit, QComboBox, QAbstractItemView, QTextEdit, QPlainTextEdit, QTabBar)
+_REACH = 4
+
+
+class FocusRing(QWidget):
+    """One per window; shows itself around the widget that got the keyboard focus by key."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._target: QWidget | None = None
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.hide()
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._focus_changed)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the focused widget as it moves, hides or goes."""
+        if watched is self._target:
+            if event.type() in (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show):
+                self._follow()
+            elif event.type() == QEvent.Type.Hide:
+                self.hide()
+        return False
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The ring."""
+        painter = QPainter(self)
+        rounded(painter, QRectF(self.rect()), 6 + _REACH, None, themes.current().color("ac"), 2)
+        painter.end()
+
+    def _focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
+        if not shiboken6.isValid(self):
+            return
+        if self._target is not None and shiboken6.isValid(self._target):
+            self._target.removeEventFilter(self)
+        self._target = None
+        self.setParent(self._window)
+        self.hide()
+        if new is None or isinstance(new, _OWN) or new.property("ownFocus") or new.window() is not self._window:
+            return
+        parent = new.parentWidget()
+        if parent is None:
+            return
+        self._target = new
+        new.installEventFilter(self)
+        self.setParent(parent)
+        self._follow()
+
+    def _follow(self) -> None:
+        if self._target is None:
+            return
+        self.setGeometry(self._target.geometry().adjusted(-_REACH, -_REACH, _REACH, _REACH))
+        self.setVisible(self._target.isVisible())
+        self.raise_()
