@@ -1,0 +1,98 @@
+"""From a model to its schedule: rewrites, differentiation once a kind of block, programs, unrolled.
+
+train_micro  embed · blocks · head with loss · blocks backward · embed backward; gradients into accumulators
+optimizer    sums, decision, AdamW (optimizer_program.py)
+evaluate     embed · blocks · head, no gradients, no dropout: sums into output/…
+prefill, decode   one sequence, cached (generation_programs.py)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.graph.catalogue import CATALOGUE, Catalogue
+from engine.graph.generation_programs import write_generation
+from engine.graph.graph import Graph
+from engine.graph.model_graphs import HIDDEN, ModelGraphs
+from engine.graph.optimizer_program import write_optimizer
+from engine.graph.options import ScheduleOptions
+from engine.graph.persistent import (
+    CORRECT,
+    LOSS_SUM,
+    WEIGHT_SUM,
+    PlacedParameter,
+    define_generation,
+    define_parameters,
+    define_training,
+)
+from engine.graph.places import Places, forward
+from engine.graph.rewrites.head import for_evaluation
+from engine.graph.rewrites.lora import attach_lora, is_adapter
+from engine.graph.rewrites.precision import with_precision
+from engine.graph.schedule import Program, Schedule
+from engine.graph.train_program import write_train_micro
+from engine.graph.unroll import ProgramWriter, Tensors
+from engine.graph.verify import verify_graph
+
+
+def build_schedule(model: ModelGraphs, options: ScheduleOptions, catalogue: Catalogue = CATALOGUE) -> Schedule:
+    """All programs of a run on concrete, named tensors. Same arguments, same schedule, to the last name."""
+    trained = rewritten(model, options, training=True)
+    served = rewritten(model, options, training=False)
+    dims = {**model.dims, **options.dims()}
+    tensors: Tensors = {}
+    placed = placed_parameters(trained, full=options.lora is None)
+    slots = define_parameters(tensors, placed, dims)
+    define_training(tensors, options, sum(each.is_trainable for each in slots))
+    places = Places(slots)
+    programs = [
+        write_train_micro(trained, options, places, ProgramWriter("train_micro", tensors, dims, catalogue)),
+        write_optimizer(slots, options, ProgramWriter("optimizer", tensors, dims, catalogue)),
+        _write_evaluate(served, places, ProgramWriter("evaluate", tensors, dims, catalogue)),
+    ]
+    if options.generation_context:
+        define_generation(tensors, options, dims["V"])
+        programs += write_generation(served, options, places, tensors, dims, catalogue)
+    return Schedule(tensors, {program.name: program for program in programs}, slots)
+
+
+def rewritten(model: ModelGraphs, options: ScheduleOptions, *, training: bool) -> ModelGraphs:
+    """The model in the run's precision, with adapters where the method is LoRA."""
+
+    def precise(graph: Graph) -> Graph:
+        return with_precision(graph, options.precision)
+
+    def block(graph: Graph) -> Graph:
+        adapted = graph if options.lora is None else attach_lora(graph, options.lora, training=training)
+        return precise(adapted)
+
+    result = replace(
+        model,
+        embed=precise(model.embed),
+        blocks={kind: block(graph) for kind, graph in model.blocks.items()},
+        head=precise(model.head),
+    )
+    for graph in (result.embed, *result.blocks.values(), result.head):
+        verify_graph(graph)
+    return result
+
+
+def placed_parameters(model: ModelGraphs, *, full: bool) -> list[PlacedParameter]:
+    """Every parameter with the stages that use it; trained are all of them, or the adapters."""
+    uses: dict[str, list[str]] = {}
+    for stage in model.stages():
+        for parameter in stage.graph.parameters:
+            uses.setdefault(stage.canonical(parameter.name), []).append(stage.label)
+    return [
+        PlacedParameter(name, parameter, tuple(uses[name]), full or is_adapter(name))
+        for name, parameter in model.parameters()
+    ]
+
+
+def _write_evaluate(model: ModelGraphs, places: Places, writer: ProgramWriter) -> Program:
+    *stages, last = model.stages()
+    hidden = forward(tuple(stages), places, writer)
+    head = replace(last, graph=for_evaluation(last.graph))
+    results = dict(zip(head.graph.outputs, (LOSS_SUM, WEIGHT_SUM, CORRECT), strict=True))
+    writer.place(head.graph, head.label, places.given(head, {HIDDEN: hidden}), results=results)
+    return writer.finish()

@@ -1,0 +1,87 @@
+"""LoRA: linear(x, W) becomes linear(x, W) + factor · linear(linear(dropout(x), A), B) for the chosen projections.
+
+The adapters are ordinary parameters with the names that PEFT gives them: `<module>.lora_A.weight` [R, in] and
+`<module>.lora_B.weight` [out, R].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+from engine.graph.builder import Builder
+from engine.graph.dims import LAYER, R
+from engine.graph.errors import GraphError
+from engine.graph.graph import Graph, Node, Value
+from engine.graph.ops.step import STEP_STATE
+from engine.graph.rewrites.replay import replay
+
+WEIGHT = ".weight"
+ADAPTER_A, ADAPTER_B = ".lora_A.weight", ".lora_B.weight"
+STEP_STATE_INPUT = "input/step_state"
+
+# Purposes of random streams (16 bits): the n-th linear of a block draws its dropout for purpose 256 + n, whichever
+# of them carry adapters, so choosing one more target does not change the masks of the others.
+DROPOUT_PURPOSE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class LoraOptions:
+    """rank R; the product is scaled by alpha / R, or alpha / sqrt(R) where `rank_stabilised`.
+
+    targets: last components of module names, such as "q_proj".
+    """
+
+    rank: int
+    alpha: float
+    targets: tuple[str, ...]
+    dropout: float = 0.0
+    rank_stabilised: bool = False
+
+    @property
+    def factor(self) -> float:
+        return self.alpha / (sqrt(self.rank) if self.rank_stabilised else self.rank)
+
+
+def is_adapter(parameter_name: str) -> bool:
+    """Whether a parameter was put there by `attach_lora`."""
+    return parameter_name.endswith((ADAPTER_A, ADAPTER_B))
+
+
+def lora_targets(graph: Graph) -> tuple[str, ...]:
+    """The last module names of all linears of a block, in graph order: what `targets` can choose from."""
+    linears = [node for node in graph.nodes if node.op == "linear"]
+    return tuple(dict.fromkeys(_module(node).rsplit(".", 1)[-1] for node in linears))
+
+
+def attach_lora(graph: Graph, options: LoraOptions, *, training: bool = True) -> Graph:
+    """`graph` with adapters on the targets; without dropout where not `training`. GraphError for unknown targets."""
+    unknown = set(options.targets) - set(lora_targets(graph))
+    if unknown or not options.targets:
+        known = ", ".join(lora_targets(graph))
+        raise GraphError("graph.unknown_target", f"no projection is called {sorted(unknown)}; there are {known}")
+    sites = {node: number for number, node in enumerate(n for n in graph.nodes if n.op == "linear")}
+    dropout = options.dropout if training else 0.0
+
+    def visit(b: Builder, node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...] | None:
+        if node not in sites or _module(node).rsplit(".", 1)[-1] not in options.targets:
+            return None
+        x, weight = inputs
+        module = weight.name.removesuffix(WEIGHT)
+        rows, columns = weight.type.shape
+        (base,) = b.node("linear", inputs, node.attributes, (f"{module}.base",))
+        dropped = x
+        if dropout:
+            step_state = next((value for value in b.inputs if value.name == STEP_STATE_INPUT), None)
+            step_state = step_state or b.input(STEP_STATE_INPUT, STEP_STATE.shape, STEP_STATE.dtype)
+            purpose = DROPOUT_PURPOSE + sites[node]
+            dropped = b.dropout(x, step_state, probability=dropout, purpose=purpose, layer=LAYER)
+        low = b.linear(dropped, b.weight(module + ADAPTER_A, [R, columns], dtype=weight.type.dtype))
+        high = b.linear(low, b.weight(module + ADAPTER_B, [rows, R], dtype=weight.type.dtype))
+        return b.node("add", (base, b.scale(high, options.factor)), {}, (node.outputs[0].name,))
+
+    return replay(graph, visit)
+
+
+def _module(linear: Node) -> str:
+    return linear.inputs[1].name.removesuffix(WEIGHT)
