@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QToolButton, QVBoxLayou
 from ui import theme as themes
 from ui.fonts import text_font
 from ui.icons import paint_icon
+from ui.tr import tr
 from ui.widgets.painting import paint_dot, rounded
 
 
@@ -49,7 +50,7 @@ class RailItem(QToolButton):
     def set_dot(self, dot: bool) -> None:
         """Show or hide the ember dot."""
         self._dot = dot
-        running = f"{self.destination.label}, running" if dot else self.destination.label
+        running = tr("{name}, running", name=self.destination.label) if dot else self.destination.label
         self.setAccessibleName(running)
         self.update()
 
