@@ -6,9 +6,9 @@
     dq_i = scale Σ_j ds_ij k_j,   dk_j = scale Σ_i ds_ij q_i,   dv_j = Σ_i p_ij do_i
 
 Layouts: q, o, do [N, H, HD]; k, v [N, K, HD]; lse f32[N, H]; query head h reads key-value head h // (H / K).
-A document is worked through in blocks of queries, each against exactly the stretch of keys it can see: scores of a whole
-document never exist, and a window saves its share of the work. The G = H / K query heads of one key-value head are rows
-of one product, so keys are never repeated.
+A document is worked through in blocks of queries, each against exactly the stretch of keys it can see: scores of a
+whole document never exist, and a window saves its share of the work. The G = H / K query heads of one key-value head
+are rows of one product, so keys are never repeated.
 """
 
 from __future__ import annotations

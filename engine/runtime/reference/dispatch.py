@@ -9,13 +9,14 @@ import torch
 
 from engine.graph.schedule import Instruction
 from engine.protocol.errors import Bug
-from engine.runtime.reference import attention, dense, dropout, elementwise, embedding, head, norm, rope
+from engine.runtime.reference import attention, dense, dropout, elementwise, embedding, head, norm, rope, step
 from engine.runtime.reference.operands import Binder, Call, Operands
 
 BINDERS: Mapping[str, Binder] = MappingProxyType(
     {
         "embedding": embedding.embedding,
         "embedding_backward": embedding.embedding_backward,
+        "select_row": embedding.select_row,
         "rms_norm": norm.rms_norm,
         "rms_norm_backward": norm.rms_norm_backward,
         "rms_norm_weight_backward": norm.rms_norm_weight_backward,
@@ -31,11 +32,17 @@ BINDERS: Mapping[str, Binder] = MappingProxyType(
         "add": elementwise.add,
         "multiply": elementwise.multiply,
         "scale": elementwise.scale,
+        "cast": elementwise.cast,
         "swiglu": elementwise.swiglu,
         "swiglu_backward": elementwise.swiglu_backward,
         "dropout": dropout.dropout,
         "head_loss": head.head_loss,
         "head_loss_forward": head.head_loss_forward,
+        "accumulate": step.accumulate,
+        "store_slot": step.store_slot,
+        "squared_sum": step.squared_sum,
+        "decide_step": step.decide_step,
+        "adamw": step.adamw,
     }
 )
 
@@ -53,5 +60,6 @@ def bind(instruction: Instruction, views: Mapping[str, torch.Tensor]) -> Call:
         inputs=tuple(views[name] for name in instruction.inputs),
         outputs=tuple(views[name] for name in instruction.outputs),
         attributes=instruction.attributes,
+        workspace=views[instruction.workspace] if instruction.workspace else None,
     )
     return BINDERS[instruction.op](operands)

@@ -1,4 +1,4 @@
-"""Sums, products and the gated activation, element by element."""
+"""Sums, products, changes of dtype and the gated activation, element by element."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ def scale(o: Operands) -> Call:
     if all_wide(x, y):
         return partial(torch.mul, x, factor, out=y)
     return lambda: y.copy_(wide(x) * factor)
+
+
+def cast(o: Operands) -> Call:
+    (x,), (y,) = o.inputs, o.outputs
+    return partial(y.copy_, x)
 
 
 def swiglu(o: Operands) -> Call:

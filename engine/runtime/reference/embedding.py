@@ -11,19 +11,16 @@ from engine.runtime.reference.operands import Call, Operands, wide
 
 def embedding(o: Operands) -> Call:
     (ids, weight), (x,) = o.inputs, o.outputs
-    if weight.dtype == x.dtype:
-        return partial(torch.index_select, weight, 0, ids, out=x)
-    return lambda: x.copy_(weight.index_select(0, ids))
+    return partial(torch.index_select, weight, 0, ids, out=x)
+
+
+def select_row(o: Operands) -> Call:
+    """y[0] = x[row[0]]"""
+    (x, row), (y,) = o.inputs, o.outputs
+    return partial(torch.index_select, x, 0, row, out=y)
 
 
 def embedding_backward(o: Operands) -> Call:
-    """dweight[id] = Σ of dy over the tokens with that id, added in token order."""
+    """dweight[id] = Σ of dy over the tokens with that id, added in token order; dweight is in the calculating dtype."""
     (ids, dy), (dweight,) = o.inputs, o.outputs
-    if dweight.dtype == torch.float32:
-        return lambda: dweight.zero_().index_add_(0, ids, wide(dy).to(dweight.dtype))
-
-    def call() -> None:
-        total = torch.zeros(dweight.shape, dtype=wide(dy).dtype, device=dy.device)
-        dweight.copy_(total.index_add_(0, ids, wide(dy)))
-
-    return call
+    return lambda: dweight.zero_().index_add_(0, ids, wide(dy))

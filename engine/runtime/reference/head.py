@@ -10,7 +10,7 @@ weights of the whole step. Tokens of weight zero (prompts, padding) cost nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -24,34 +24,41 @@ def _chunks(loss_weights: torch.Tensor, chunk_tokens: int) -> Iterator[torch.Ten
         yield counted[start : start + chunk_tokens]
 
 
+def _logits(o: Operands) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    """(hidden[n, D], table[V, D]) → logits[n, V] in the instruction's workspace."""
+
+    def call(hidden: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+        logits = o.scratch(len(hidden), len(table), dtype=table.dtype)
+        return torch.mm(hidden, table.t(), out=logits)
+
+    return call
+
+
 def head_loss(o: Operands) -> Call:
     h, weight, targets, loss_weights = o.inputs
     loss_sum, weight_sum, dh = o.outputs[:3]
     dweight = o.outputs[3] if o.flag("weight_gradient") else None
-    chunk_tokens = o.integer("chunk_tokens")
+    chunk_tokens, logits_of = o.integer("chunk_tokens"), _logits(o)
 
     def call() -> None:
         table = wide(weight)
         total = torch.zeros(1, dtype=torch.float64, device=h.device)
         dh.zero_()
-        accumulator = None
         if dweight is not None:
-            accumulator = dweight.zero_() if dweight.dtype == table.dtype else torch.zeros_like(table)
+            dweight.zero_()
         for chosen in _chunks(loss_weights, chunk_tokens):
             hidden, w = wide(h.index_select(0, chosen)), loss_weights.index_select(0, chosen)[:, None]
             target = targets.index_select(0, chosen).to(torch.int64)[:, None]
-            logits = torch.mm(hidden, table.t())
+            logits = logits_of(hidden, table)
             lse = torch.logsumexp(logits, 1, keepdim=True)
             total += ((lse - logits.gather(1, target)).mul_(w)).sum(dtype=torch.float64)
             # The logits turn into their own gradient in place.
             d = logits.sub_(lse).exp_().scatter_add_(1, target, torch.full_like(lse, -1.0)).mul_(w)
             dh.index_copy_(0, chosen, torch.mm(d, table).to(dh.dtype))
-            if accumulator is not None:
-                accumulator.addmm_(d.t(), hidden)
+            if dweight is not None:
+                dweight.addmm_(d.t(), hidden)
         loss_sum.copy_(total)
         weight_sum.copy_(loss_weights.sum(dtype=torch.float64))
-        if dweight is not None and accumulator is not dweight and accumulator is not None:
-            dweight.copy_(accumulator)
 
     return call
 
@@ -60,7 +67,7 @@ def head_loss_forward(o: Operands) -> Call:
     """The same without gradients, for evaluation; `correct` is the weight of the tokens whose target is the argmax."""
     h, weight, targets, loss_weights = o.inputs
     loss_sum, weight_sum, correct = o.outputs
-    chunk_tokens = o.integer("chunk_tokens")
+    chunk_tokens, logits_of = o.integer("chunk_tokens"), _logits(o)
 
     def call() -> None:
         table = wide(weight)
@@ -68,7 +75,7 @@ def head_loss_forward(o: Operands) -> Call:
         for chosen in _chunks(loss_weights, chunk_tokens):
             w = loss_weights.index_select(0, chosen)
             target = targets.index_select(0, chosen).to(torch.int64)
-            logits = torch.mm(wide(h.index_select(0, chosen)), table.t())
+            logits = logits_of(wide(h.index_select(0, chosen)), table)
             nll = torch.logsumexp(logits, 1) - logits.gather(1, target[:, None]).view(-1)
             total[0] += (nll * w).sum(dtype=torch.float64)
             total[1] += (w * (logits.argmax(1) == target)).sum(dtype=torch.float64)

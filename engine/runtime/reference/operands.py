@@ -1,14 +1,15 @@
 """What a binder gets: the instruction's operands as views of the arena, and its attributes, typed on the way out.
 
 A binder is a function `Operands → Call`. It may look at shapes, dtypes and attributes, which are static; the call that
-it returns reads and writes the views and nothing else. Arithmetic is in float32 (float64 when an operand is float64, which
-only tests do); what is stored in a narrower dtype is rounded once, at the store.
+it returns reads and writes the views and nothing else. Arithmetic is in float32 (float64 when an operand is float64,
+which only tests do); what is stored in a narrower dtype is rounded once, at the store.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import torch
 
@@ -20,12 +21,25 @@ WIDE = (torch.float32, torch.float64)
 
 @dataclass(frozen=True)
 class Operands:
-    """`where` names the instruction for messages; `inputs` and `outputs` are contiguous views of the arena."""
+    """`where` names the instruction for messages; all tensors are contiguous views of the arena.
+
+    `workspace` is memory for the call alone, as the op's rules ask for it.
+    """
 
     where: str
     inputs: tuple[torch.Tensor, ...]
     outputs: tuple[torch.Tensor, ...]
     attributes: Mapping[str, object]
+    workspace: torch.Tensor | None = None
+
+    def scratch(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """The start of the workspace as a tensor; Bug where the schedule has given too little."""
+        size_bytes = prod(shape) * dtype.itemsize
+        memory = None if self.workspace is None else self.workspace.view(-1).view(torch.uint8)
+        if memory is None or memory.numel() < size_bytes:
+            given = 0 if memory is None else memory.numel()
+            raise Bug("operand-workspace", f"{self.where} needs {size_bytes:,} bytes of workspace and got {given:,}.")
+        return memory[:size_bytes].view(dtype).view(shape)
 
     def _attribute(self, name: str, kinds: tuple[type, ...]) -> object:
         value = self.attributes.get(name)

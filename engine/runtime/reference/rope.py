@@ -23,8 +23,8 @@ def rope(o: Operands) -> Call:
 
     def call() -> None:
         angle = positions.to(torch.float32)[:, None] * frequencies
-        cos = angle.cos().mul_(scaling).to(dtype)[:, None, :]
-        sin = angle.sin().mul_(scaling * sign).to(dtype)[:, None, :]
+        cos = angle.cos().to(dtype).mul_(scaling)[:, None, :]
+        sin = angle.sin().to(dtype).mul_(scaling * sign)[:, None, :]
         x32 = wide(x)
         x1, x2 = x32[..., :half], x32[..., half:]
         first = torch.mul(x1, cos).addcmul_(x2, sin, value=-1)
