@@ -1,0 +1,219 @@
+"""Which characters of a rendered conversation the model learns to say.
+
+Where the template marks them (`{% generation %}`) its word is taken. Elsewhere a turn's place is found by rendering the
+conversation up to it and comparing; where a template rewrites earlier turns (Qwen3 drops their thinking) the turn is
+found by a probe character. Either way the place is verified; a turn that cannot be verified refuses its row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from engine.data.examples import Conversation, Message, RowUnusable
+from engine.data.templates import ChatTemplate, Rendered, Span, TemplateRefused
+from engine.data.tokenizer import TextTokenizer
+
+PROBE = "\ue0f3"
+"""A private-use character put behind a turn's content to see where its content ends."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A rendered conversation, the spans to learn, and what there is to say about it (codes of `issues`)."""
+
+    text: str
+    spans: tuple[Span, ...]
+    issues: tuple[str, ...]
+
+
+def learned_spans(
+    conversation: Conversation, template: ChatTemplate, tokenizer: TextTokenizer, loss_on: str
+) -> Learned:
+    """Render and mark. `loss_on`: "assistant" (every such turn), "last_assistant", "all".
+
+    Raises RowUnusable where the row cannot be trained on, SurroundingsError for a hostile or broken template.
+    """
+    turns = conversation.assistant_turns()
+    if loss_on != "all":
+        if not turns:
+            raise RowUnusable("no_assistant", "No turn of the assistant to learn from.")
+        if any(_is_empty(conversation.messages[turn]) for turn in turns):
+            raise RowUnusable("empty_assistant", "A turn of the assistant is empty.")
+    rendered = _render_whole(conversation, template)
+    issues = _remarks(conversation, rendered.text, tokenizer)
+    if loss_on == "all":
+        start = 0
+        if conversation.learn_from:
+            start = _Turns(conversation, template, tokenizer, rendered).start(conversation.learn_from)
+        return Learned(rendered.text, ((start, len(rendered.text)),), tuple(issues))
+    wanted = turns[-1:] if loss_on == "last_assistant" else turns
+    spans = _spans(conversation, template, tokenizer, rendered, wanted)
+    if not _ends_are_learned(rendered.text, spans, tokenizer):
+        issues.append("end_not_learned")
+    return Learned(rendered.text, spans, tuple(issues))
+
+
+def _is_empty(message: Message) -> bool:
+    return not str(message["content"]).strip() and not message.get("tool_calls")
+
+
+def _render_whole(conversation: Conversation, template: ChatTemplate) -> Rendered:
+    try:
+        return template.render(conversation.messages, tools=conversation.tools)
+    except TemplateRefused as error:
+        rest = [message for message in conversation.messages if message["role"] != "system"]
+        if rest and len(rest) < len(conversation.messages):
+            try:
+                template.render(rest, tools=conversation.tools)
+            except TemplateRefused:
+                pass
+            else:
+                raise RowUnusable("system_refused", f"The chat template refuses the system turn: {error}") from None
+        raise RowUnusable("template_refused", f"The chat template refuses the row: {error}") from None
+
+
+def _remarks(conversation: Conversation, text: str, tokenizer: TextTokenizer) -> list[str]:
+    messages = conversation.messages
+    issues = ["ends_in_user"] if messages[-1]["role"] == "user" else []
+    systems = [str(message["content"]).strip() for message in messages if message["role"] == "system"]
+    if any(system not in text for system in systems):
+        issues.append("system_dropped")
+    if any(tokenizer.holds_control_token(str(message["content"])) for message in messages):
+        issues.append("control_tokens")
+    return issues
+
+
+def _spans(
+    conversation: Conversation,
+    template: ChatTemplate,
+    tokenizer: TextTokenizer,
+    rendered: Rendered,
+    wanted: list[int],
+) -> tuple[Span, ...]:
+    everything = [index for index, message in enumerate(conversation.messages) if message["role"] == "assistant"]
+    if rendered.generations and len(rendered.generations) == len(everything):
+        by_turn = dict(zip(everything, rendered.generations, strict=True))
+        return tuple(by_turn[turn] for turn in wanted)
+    if rendered.generations and wanted == everything:
+        return rendered.generations
+    finder = _Turns(conversation, template, tokenizer, rendered)
+    spans = tuple(finder.span(turn) for turn in wanted)
+    for (_, end), (start, _) in pairwise(spans):
+        if start < end:
+            raise _not_found()
+    return spans
+
+
+def _ends_are_learned(text: str, spans: tuple[Span, ...], tokenizer: TextTokenizer) -> bool:
+    """False where a span stops right before a control token: the answer would be learned without its end."""
+    for start, end in spans:
+        following = text[end:].lstrip()
+        if following.startswith(tokenizer.special_texts or ("\0",)) and not tokenizer.ends_with_control_token(
+            text[start:end].rstrip()
+        ):
+            return False
+    return True
+
+
+def _not_found() -> RowUnusable:
+    return RowUnusable("mask_not_found", "The chat template rewrites a turn so that its place cannot be found.")
+
+
+def _shared_length(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+class _Turns:
+    """Finds turns of one rendered conversation."""
+
+    def __init__(
+        self, conversation: Conversation, template: ChatTemplate, tokenizer: TextTokenizer, rendered: Rendered
+    ) -> None:
+        self._messages = conversation.messages
+        self._tools = conversation.tools
+        self._template = template
+        self._tokenizer = tokenizer
+        self._full = rendered.text
+
+    def span(self, turn: int) -> Span:
+        """Where the assistant's words of turn number `turn` stand, the token that ends the turn included."""
+        start = self.start(turn)
+        end = self._end_by_prefix(turn) or self._end_by_probe(turn, start)
+        if not start < end <= len(self._full):
+            raise _not_found()
+        return start, end
+
+    def start(self, turn: int) -> int:
+        """Where what the template itself writes before the turn ends: the generation prompt's end where it has one."""
+        before = self._render(self._messages[:turn]) if turn else ""
+        if before is None or not self._full.startswith(before):
+            # Some templates refuse or rewrite a conversation without its answer; with the prompt they may agree.
+            prompted = self._render(self._messages[:turn], prompt=True)
+            if prompted is None or not prompted or not self._full.startswith(prompted):
+                return self._start_by_content(turn)
+            return len(prompted)
+        prompted = self._render(self._messages[:turn], prompt=True)
+        if prompted is None or not prompted.startswith(before):
+            return len(before)
+        # A prompt may already open the model's thinking, which this turn need not have: what both share is the header.
+        return _shared_length(prompted, self._full)
+
+    def _render(self, messages: list[Message], *, prompt: bool = False) -> str | None:
+        try:
+            return self._template.render(messages, tools=self._tools, add_generation_prompt=prompt).text
+        except TemplateRefused:
+            return None
+
+    def _start_by_content(self, turn: int) -> int:
+        """By a probe before the content, for templates that refuse the turns before it on their own."""
+        probed = self._probed(turn, PROBE + str(self._messages[turn]["content"]))
+        if probed is None:
+            raise _not_found()
+        place = probed.index(PROBE)
+        if self._full[:place] != probed[:place]:
+            raise _not_found()
+        return place
+
+    def _end_by_prefix(self, turn: int) -> int | None:
+        """From the conversation that ends with this turn, where it is a true beginning of the whole."""
+        until = self._full if turn == len(self._messages) - 1 else self._render(self._messages[: turn + 1])
+        if until is None or not self._full.startswith(until):
+            return None
+        # The line end that many templates write behind the closing token is not for the model to say.
+        trimmed = until.rstrip()
+        return len(trimmed) if self._tokenizer.ends_with_control_token(trimmed) else len(until)
+
+    def _end_by_probe(self, turn: int, start: int) -> int:
+        """By a probe behind the content; the closing token is what a final turn is closed with too."""
+        content = str(self._messages[turn]["content"])
+        probed = self._probed(turn, content + PROBE)
+        last = self._render([*self._messages[:turn], {**self._messages[turn], "content": content + PROBE}])
+        if probed is None or last is None or last.count(PROBE) != 1:
+            raise _not_found()
+        place = probed.index(PROBE)
+        rest = probed[place + 1 :]
+        end = len(self._full) - len(rest)
+        # The template may strip the content, but not otherwise change it: only blanks may have gone.
+        if not self._full.endswith(rest) or self._full[:end] != probed[:end] or probed[end:place].strip():
+            raise _not_found()
+        if not start <= end <= place:
+            raise _not_found()
+        closing = rest[: _shared_length(rest, last[last.index(PROBE) + 1 :])]
+        trimmed = closing.rstrip()
+        return end + len(trimmed if self._tokenizer.ends_with_control_token(trimmed) else closing)
+
+    def _probed(self, turn: int, content: str) -> str | None:
+        """The whole conversation with other content in one turn; None unless the probe stands in it exactly once."""
+        messages = list(self._messages)
+        messages[turn] = {**messages[turn], "content": content}
+        text = self._render(messages)
+        return text if text is not None and text.count(PROBE) == 1 and PROBE not in self._full else None
