@@ -20,7 +20,7 @@ from itertools import pairwise
 import torch
 
 from engine.protocol.errors import Bug
-from engine.runtime.reference.operands import Call, Operands, wide
+from engine.runtime.reference.operands import Call, Operands, softmax_in_place, wide
 
 QUERY_BLOCK = 128
 
@@ -87,8 +87,8 @@ def _attend(
     """q[b, H, HD] over k, v [keys, K, HD] → o[b, K, G, HD], lse[b, K, G]"""
     b, kv_heads = q.shape[0], k.shape[1]
     scores = _scores(_grouped(q, kv_heads), wide(k).transpose(0, 1), b, ahead, reach)
-    lse = torch.logsumexp(scores, -1, keepdim=True)
-    o = torch.bmm(scores.sub_(lse).exp_(), wide(v).transpose(0, 1))
+    lse = softmax_in_place(scores)
+    o = torch.bmm(scores, wide(v).transpose(0, 1))
     return _ungrouped(o, b), _ungrouped(lse, b).squeeze(-1)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from engine.runtime.reference.operands import Call, Operands, wide
+from engine.runtime.reference.operands import Call, Operands, softmax_in_place, wide
 
 
 def _chunks(loss_weights: torch.Tensor, chunk_tokens: int) -> Iterator[torch.Tensor]:
@@ -50,10 +50,11 @@ def head_loss(o: Operands) -> Call:
             hidden, w = wide(h.index_select(0, chosen)), loss_weights.index_select(0, chosen)[:, None]
             target = targets.index_select(0, chosen).to(torch.int64)[:, None]
             logits = logits_of(hidden, table)
-            lse = torch.logsumexp(logits, 1, keepdim=True)
-            total += ((lse - logits.gather(1, target)).mul_(w)).sum(dtype=torch.float64)
-            # The logits turn into their own gradient in place.
-            d = logits.sub_(lse).exp_().scatter_add_(1, target, torch.full_like(lse, -1.0)).mul_(w)
+            at_target = logits.gather(1, target)
+            lse = softmax_in_place(logits)
+            total += (lse - at_target).mul_(w).sum(dtype=torch.float64)
+            # The probabilities turn into the gradient of the logits in place.
+            d = logits.scatter_add_(1, target, torch.full_like(lse, -1.0)).mul_(w)
             dh.index_copy_(0, chosen, torch.mm(d, table).to(dh.dtype))
             if dweight is not None:
                 dweight.addmm_(d.t(), hidden)
@@ -76,9 +77,10 @@ def head_loss_forward(o: Operands) -> Call:
             w = loss_weights.index_select(0, chosen)
             target = targets.index_select(0, chosen).to(torch.int64)
             logits = logits_of(wide(h.index_select(0, chosen)), table)
-            nll = torch.logsumexp(logits, 1) - logits.gather(1, target[:, None]).view(-1)
-            total[0] += (nll * w).sum(dtype=torch.float64)
             total[1] += (w * (logits.argmax(1) == target)).sum(dtype=torch.float64)
+            at_target = logits.gather(1, target[:, None])
+            nll = softmax_in_place(logits).sub_(at_target).view(-1)
+            total[0] += (nll * w).sum(dtype=torch.float64)
         loss_sum.copy_(total[:1])
         correct.copy_(total[1:])
         weight_sum.copy_(loss_weights.sum(dtype=torch.float64))

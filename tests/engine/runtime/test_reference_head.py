@@ -15,8 +15,8 @@ from tests.helpers.reference_ops import (
     weight_gradients_like,
 )
 
-TARGETS = torch.tensor([0, 10, 3, 3, 7, 1, 2, 9, 10], dtype=torch.int32)
-N, D, V = len(TARGETS), 6, 11
+TARGETS = torch.tensor([0, 66, 3, 3, 7, 1, 2, 9, 66], dtype=torch.int32)
+N, D, V = len(TARGETS), 6, 67  # neither a multiple of a vector's width nor shorter than one
 ALL = torch.ones(N)
 SOME = torch.tensor([0.0, 1.0, 0.5, 0.0, 2.0, 0.0, 0.0, 1.0, 0.0])
 WORKSPACE = torch.empty(4 * V)
