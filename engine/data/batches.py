@@ -23,7 +23,7 @@ class MicroBatch:
     """N = B·T tokens, B rows after one another.
 
     ids, targets, positions i32[N]; loss_weights f32[N], the weight of predicting `targets` (0 at a document's last
-    token, on padding and on tokens that are not learned; the target is 0 where there is none). documents i32[M + 1] with
+    token, on padding and on tokens that are not learned; the target is 0 where there is none). documents i32[M + 1],
     M = B·(max_documents + 1): cumulative offsets that end at N. The last stretch of each row is its padding; stretches
     that are not used are empty. Positions start from 0 in every stretch. `tokens` counts real ones, `weight` sums
     loss_weights.

@@ -1,6 +1,7 @@
 """Bounds on what a stranger's chat template may cost: processor time of one rendering, memory of the process.
 
-Both work only where the system has them (POSIX). The rest of the defence is that the worker can be killed at any time.
+Both work only where the system has them (POSIX). The rest of the defence is `sandbox`, which refuses single
+operations that never end, and that the worker can be killed at any time.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ from types import FrameType
 from engine.protocol.errors import SurroundingsError
 
 RENDER_SECONDS = 2.0
-KILL_FACTOR = 5
-"""A rendering that does not heed the first limit (one endless operation inside C) ends the worker then."""
 
 
 def _too_slow(number: int, frame: FrameType | None) -> None:
@@ -44,20 +43,6 @@ def processor_time_limit(seconds: float = RENDER_SECONDS) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
-
-
-@contextlib.contextmanager
-def killed_when_stuck(seconds: float = RENDER_SECONDS * KILL_FACTOR) -> Iterator[None]:
-    """End the whole process, by the kernel's hand, once the block has used so much processor time. For the worker."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the default action ends the process even inside C code
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def limit_memory(limit_bytes: int) -> bool:

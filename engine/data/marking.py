@@ -29,11 +29,21 @@ class Marked:
 
 
 @dataclass(frozen=True)
-class Marker:
-    """What turns rows of one data set into marked text: the same for the inspector and for training."""
+class Shape:
+    """How rows of one data set are to be understood: enough to show them without a tokenizer."""
 
     format: str
     columns: Columns
+
+    def example(self, row: Row) -> Example:
+        """The row as a conversation or a passage. Raises RowUnusable."""
+        return CONVERTERS[self.format](row, self.columns)
+
+
+@dataclass(frozen=True)
+class Marker(Shape):
+    """What turns rows of one data set into marked text: the same for the inspector and for training."""
+
     tokenizer: TextTokenizer
     template: ChatTemplate | None
     loss_on: str
@@ -50,10 +60,6 @@ class Marker:
         learned = learned_spans(example, self.template, self.tokenizer, self.loss_on)
         # The template has written whatever begins and ends a conversation: nothing is added to it.
         return Marked(learned.text, learned.spans, (), (), learned.issues)
-
-    def example(self, row: Row) -> Example:
-        """The row as a conversation or a passage. Raises RowUnusable."""
-        return CONVERTERS[self.format](row, self.columns)
 
     def _passage(self, passage: Passage) -> Marked:
         tokenizer, text = self.tokenizer, passage.text

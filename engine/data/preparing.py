@@ -57,8 +57,8 @@ def open_dataset(
     progress: Progress,
     hashes: ContentHashes | None = None,
 ) -> PreparedData:
-    """Tokenise what is not in the cache, split, pack and count. `progress(phase, done, total, unit)` is called often and
-    may raise to cancel.
+    """Tokenise what is not in the cache, split, pack and count. `progress(phase, done, total, unit)` is called often
+    and may raise to cancel.
 
     Raises SurroundingsError where files, format, tokenizer or template do not do or no row is left; OSError.
     """

@@ -118,14 +118,20 @@ def read_rows(listing: Listing) -> Iterator[AnyRow]:
             yield BadRow(name, 1, f"The file cannot be read: {error}")
 
 
-def first_rows(listing: Listing, count: int) -> list[AnyRow]:
-    """The first rows of every file in turn, so that a folder's preview shows more than its first file."""
+def first_rows(listing: Listing, count: int) -> tuple[list[AnyRow], bool]:
+    """The first rows of every file in turn, so that a folder's preview shows more than its first file.
+
+    Also whether these are all there are.
+    """
     readers = [READERS[file.suffix.lower()](file, listing.name(file)) for file in listing.files[:64]]
     share = max(1, count // len(readers))
     rows: list[AnyRow] = []
+    complete = len(readers) == len(listing.files)
     for file, reader in zip(listing.files, readers, strict=False):
         try:
-            rows.extend(islice(reader, share))
+            found = list(islice(reader, share + 1))
+            complete = complete and len(found) <= share
+            rows.extend(found[:share])
         except (OSError, UnicodeError) as error:
             rows.append(BadRow(listing.name(file), 1, f"The file cannot be read: {error}"))
-    return rows[:count]
+    return rows[:count], complete and len(rows) <= count

@@ -40,24 +40,39 @@ class Source:
     sample: tuple[Row, ...]
 
 
-def look_at(dataset: DatasetRef) -> tuple[Listing, list[AnyRow], Detection]:
-    """The files, the first rows of each and the format in force. Raises SurroundingsError."""
+@dataclass(frozen=True)
+class Look:
+    """The files, the first rows (`complete`: there are no more) and the format in force."""
+
+    listing: Listing
+    rows: list[AnyRow]
+    complete: bool
+    detection: Detection
+
+    @property
+    def readable(self) -> list[Row]:
+        """The rows that could be read."""
+        return [row for row in self.rows if isinstance(row, Row)]
+
+
+def look_at(dataset: DatasetRef) -> Look:
+    """Read just enough to know what a data set is. Raises SurroundingsError."""
     listing = list_files(Path(dataset.path))
-    rows = first_rows(listing, SAMPLE_ROWS)
+    rows, complete = first_rows(listing, SAMPLE_ROWS)
     readable = [row for row in rows if isinstance(row, Row)]
-    return listing, rows, detect(readable, dataset.format, dataset.columns)
+    return Look(listing, rows, complete, detect(readable, dataset.format, dataset.columns))
 
 
 def open_source(dataset: DatasetRef, recipe: ResolvedRecipe, tokenizer: TextTokenizer) -> Source:
     """Ready to mark rows. Raises SurroundingsError where format, tokenizer or template do not do."""
-    listing, rows, detection = look_at(dataset)
+    look = look_at(dataset)
+    detection, readable = look.detection, look.readable
     format_ = require_trainable(detection, str(dataset.path))
-    readable = [row for row in rows if isinstance(row, Row)]
     template = None
     if needs_template(format_.name, readable, detection.mapping):
         template = tokenizer.template(recipe.chat_template)
     marker = Marker(format_.name, detection.mapping, tokenizer, template, recipe.loss_on)
-    return Source(listing, detection, marker, tuple(readable))
+    return Source(look.listing, detection, marker, tuple(readable))
 
 
 def tokenise(source: Source, cache: Path, hashes: ContentHashes, progress: Progress) -> TokenStore:
