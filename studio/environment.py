@@ -30,16 +30,18 @@ _PREFIXES = (
 _PROJECT_ROOT = Path(__file__).resolve().parents[1]
 
 
-def child_environment(inherited: Mapping[str, str], settings: Settings) -> dict[str, str]:
+def child_environment(inherited: Mapping[str, str], settings: Settings, *, home: Path) -> dict[str, str]:
     """The variables for the next child process.
 
     Args:
         inherited: normally `os.environ`.
         settings: those that change `HF_*` override what is inherited.
+        home: our own home folder; a child finds its caches there.
     """
     chosen = {name: value for name, value in inherited.items() if _passes(name)}
     chosen.update(settings.hub_variables())
     chosen["HF_HUB_DISABLE_TELEMETRY"] = "1"  # the app sends nothing anywhere, and neither do the libraries it uses
+    chosen["ANNEAL_HOME"] = str(home)
     chosen["PYTHONUNBUFFERED"] = "1"
     chosen["PYTHONUTF8"] = "1"
     chosen["PYTHONPATH"] = str(_PROJECT_ROOT)  # the same code as this process, also out of a checkout

@@ -135,6 +135,6 @@ def _check_version(home: Home, content: bytes) -> None:
     if version > HOME_VERSION:
         raise SurroundingsError(
             "home.newer",
-            f"{home.root} was made by a newer version of Anneal Studio (layout {version}, this one knows {HOME_VERSION}).",
+            f"{home.root} was made by a newer Anneal Studio (layout {version}, this one knows {HOME_VERSION}).",
             "Update Anneal Studio, or choose another folder with --home.",
         )

@@ -1,6 +1,6 @@
 """Opening `history.db`: WAL, a patient busy timeout, the schema up to date.
 
-The database is an index of the run folders and holds nothing of its own, so a damaged one is moved aside and built anew.
+The database is an index of the run folders and holds nothing of its own: a damaged one is moved away and built anew.
 """
 
 from __future__ import annotations

@@ -11,11 +11,13 @@ import signal
 import time
 from typing import Protocol
 
+import psutil
 from msgspec.structs import replace
 
 from engine.protocol import heartbeat, lock
 from engine.protocol.errors import Problem
 from engine.protocol.folder import RunFolder
+from studio.runs.exit_file import Exit, read_exit, write_exit
 from studio.runs.log_tail import last_lines
 from studio.runs.process import Children
 from studio.runs.rows import RunRow
@@ -58,7 +60,7 @@ class EngineLiveness:
             age = time.time() - folder.commands.stat().st_ctime
         except OSError:
             return False
-        return 0 <= age < LAUNCH_SECONDS and folder.path.stat().st_ctime > _boot_time()
+        return 0 <= age < LAUNCH_SECONDS and folder.path.stat().st_ctime > psutil.boot_time()
 
 
 def is_elsewhere(folder: RunFolder) -> bool:
@@ -69,18 +71,22 @@ def is_elsewhere(folder: RunFolder) -> bool:
 
 def reconcile(row: RunRow, folder: RunFolder, liveness: Liveness) -> RunRow:
     """The row of a run that was at work and has no engine any more: `lost`, with the reason."""
-    beat = heartbeat.read_heartbeat(folder.heartbeat)
+    beat, exit_code = heartbeat.read_heartbeat(folder.heartbeat), liveness.exit_code(folder)
+    if exit_code is not None:
+        write_exit(folder, Exit(row.attempt, exit_code))
     return replace(
         row,
         status="lost",
-        reason=_reason(row, folder, beat, liveness.exit_code(folder)),
+        reason=lost_reason(row, folder, read_exit(folder, row.attempt)),
         ended_utc=beat.time_utc if beat else None,
         remaining_seconds=None,
         tokens_per_second=None,
     )
 
 
-def _reason(row: RunRow, folder: RunFolder, beat: heartbeat.Heartbeat | None, exit_code: int | None) -> Problem:
+def lost_reason(row: RunRow, folder: RunFolder, exit_code: int | None) -> Problem:
+    """Why an engine is gone that did not say so itself: a code, the last log lines, what can be done."""
+    beat = heartbeat.read_heartbeat(folder.heartbeat)
     lines = last_lines(folder.engine_log, _SHOWN_LINES)
     remedy = f"Resume from step {row.checkpoint_step}." if row.checkpoint_step is not None else "Launch it again."
     rebooted = beat is not None and beat.boot_id != heartbeat.boot_id()
@@ -106,9 +112,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _boot_time() -> float:
-    import psutil
-
-    return float(psutil.boot_time())

@@ -35,6 +35,10 @@ class RunStore:
         """Changes whenever another connection has committed: cheap to ask ten times a second."""
         return int(self._rows("PRAGMA data_version")[0][0])
 
+    def fingerprints(self) -> dict[str, int]:
+        """Run → a number that differs when its row does: what a process that does not ingest compares."""
+        return {row["id"]: hash(tuple(row)) for row in self._rows("SELECT * FROM runs")}
+
     def runs(self, query: RunQuery | None = None, *, offset: int = 0, limit: int = 100) -> list[RunRow]:
         """One page of runs."""
         query = query or RunQuery()

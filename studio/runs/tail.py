@@ -39,15 +39,15 @@ class Reading:
 
 def read_new_lines(path: Path, position: Position) -> Reading:
     """What was appended since `position`. A missing file has no lines and keeps the position. Raises OSError."""
+    if _is_unchanged(path, position):
+        return Reading([], position)
     try:
         file = path.open("rb")
     except FileNotFoundError:
         return Reading([], position)
     with file:
         stat = os.fstat(file.fileno())
-        identity = f"{stat.st_dev}:{stat.st_ino}"
-        if identity == position.identity and stat.st_size == position.offset:
-            return Reading([], position)
+        identity = _identity(stat)
         restarted = position.offset > 0 and not (
             identity == position.identity
             and stat.st_size >= position.offset
@@ -64,6 +64,19 @@ def read_new_lines(path: Path, position: Position) -> Reading:
         lines = [line for line in raw[:taken].split(b"\n") if line.strip()]
         after = Position(identity, end, _digest(file, head_bytes), head_bytes)
         return Reading(lines, after, restarted, more=stat.st_size - end > len(raw) - taken)
+
+
+def _is_unchanged(path: Path, position: Position) -> bool:
+    """Without opening it: a refresh asks this of every file of every run."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return True
+    return _identity(stat) == position.identity and stat.st_size == position.offset
+
+
+def _identity(stat: os.stat_result) -> str:
+    return f"{stat.st_dev}:{stat.st_ino}"
 
 
 def _digest(file: IO[bytes], count: int) -> str:

@@ -1,4 +1,4 @@
-"""`user.json`: what a person typed about a run. The app alone writes it, by atomic replace; the database only copies it."""
+"""`user.json`: what a person typed about a run. The app alone writes it, by atomic replace; the history copies it."""
 
 from __future__ import annotations
 

@@ -15,6 +15,12 @@ from studio.runs.rows import CheckpointRow, EventRow, ExportRow, MetricRow, RunR
 from studio.runs.tail import Position
 
 _JSON_COLUMNS = ("votes", "reason")
+_TABLES: dict[type, str] = {
+    EventRow: "events",
+    SampleRow: "samples",
+    CheckpointRow: "checkpoints",
+    ExportRow: "exports",
+}
 
 
 @dataclass(frozen=True)
