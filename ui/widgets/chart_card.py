@@ -20,10 +20,10 @@ from ui.widgets.button import IconButton
 from ui.widgets.card import Card
 from ui.widgets.chart_legend import Kind, LegendEntry
 from ui.widgets.chart_menu import chart_menu
+from ui.widgets.chart_pens import MARKERS, neutral_pen, raw_pen, series_pen
 from ui.widgets.chart_plot import ChartPlot, Word
 from ui.widgets.chart_readout import Readout
 from ui.widgets.chart_series import Axis, Numbers, Points, Smoother, csv, nearest, table, trend
-from ui.widgets.chart_style import MARKERS, neutral_pen, raw_pen, series_pen
 from ui.widgets.segmented import SegmentedControl
 from ui.widgets.text import Text
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 from ui import theme as themes
 from ui.fonts import text_font
 from ui.tr import tr
-from ui.widgets.chart_style import paint_series_sample
+from ui.widgets.chart_pens import paint_series_sample
 from ui.widgets.painting import text_width
 
 Kind = Literal["line", "smoothed", "evaluation"]

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QWidget
 from ui import theme as themes
 from ui.fonts import text_font
 from ui.format import compact, duration, number
+from ui.widgets.chart_pens import neutral_pen
 from ui.widgets.chart_series import Axis
-from ui.widgets.chart_style import neutral_pen
 
 Word = Callable[[float], str]
 

@@ -1,0 +1,155 @@
+"""One setting: label, field, the dot that says "changed", the way back, and what is wrong with it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+
+from ui import theme as themes
+from ui.tr import tr
+from ui.widgets.button import IconButton
+from ui.widgets.combo import Combo
+from ui.widgets.field import TextField
+from ui.widgets.painting import paint_dot
+from ui.widgets.text import Text
+
+
+class ChangedDot(QWidget):
+    """The ember dot, 6 px; keeps its room when it is off so that labels do not jump."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.on = False
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def set_on(self, on: bool) -> None:
+        """Show or hide the dot."""
+        self.on = on
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """The dot."""
+        return QSize(8, 8)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The dot."""
+        if self.on:
+            painter = QPainter(self)
+            paint_dot(painter, QPointF(self.rect().center()) + QPointF(0.5, 0.5), 3, themes.current().color("ember"))
+            painter.end()
+
+
+class SettingRow(QWidget):
+    """Wraps a field. `reset_wanted` asks for the default; F1 explains; Ctrl R resets.
+
+    `wide` is the row of the Advanced form: dot, label and help at the left, the field at the right; otherwise the label
+    stands above the field.
+    """
+
+    reset_wanted = Signal()
+
+    def __init__(
+        self, label: str, field: QWidget, *, help_text: str = "", wide: bool = False, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.field = field
+        self._help = help_text
+        self._label = Text(label, size=13 if wide else 12, weight=500, tone="tx1" if wide else "tx2", elide=not wide)
+        self._label.setBuddy(field)
+        self._dot = ChangedDot()
+        self._error = Text("", size=12, tone="bad", wrap=True)
+        self._error.setVisible(False)
+        self._default = Text("", size=12, tone="tx3")
+        self._reset = IconButton("reset", tr("Reset {label}", label=label), size="inline")
+        self._reset.clicked.connect(self.reset_wanted)
+        self._reset.setVisible(False)
+        field.setAccessibleName(label)
+        field.setAccessibleDescription(help_text)
+        field.setToolTip(help_text)
+        field.installEventFilter(self)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        if wide:
+            self._lay_out_wide()
+        else:
+            self._lay_out_stacked()
+
+    @property
+    def changed(self) -> bool:
+        """Whether the ember dot shows."""
+        return self._dot.on
+
+    @property
+    def error(self) -> str:
+        """What the error line says, "" where nothing is wrong."""
+        return self._error.text() if not self._error.isHidden() else ""
+
+    def set_changed(self, changed: bool, default: str = "") -> None:
+        """Show that the value differs from its default, which is worded in `default`."""
+        self._dot.set_on(changed)
+        self._dot.setVisible(changed or self._wide)
+        self._reset.setVisible(changed)
+        name = tr("Reset {label} to {default}", label=self._label.text(), default=default)
+        self._reset.set_name(name, "Ctrl R")
+        self._default.setText(default if changed else tr("default"))
+        help_text = tr("{help} Changed; the default is {default}.", help=self._help, default=default)
+        self.field.setAccessibleDescription(help_text if changed else self._help)
+
+    def set_error(self, text: str) -> None:
+        """Say what is wrong below the field; "" clears it."""
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
+        if isinstance(self.field, TextField | Combo):
+            self.field.set_invalid(bool(text))
+
+    def set_help(self, text: str) -> None:
+        """Explain the setting otherwise (why it cannot be changed here, for example)."""
+        self._help = text
+        self.field.setToolTip(text)
+        self.field.setAccessibleDescription(text)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """F1 explains the focused field, Ctrl R resets it."""
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            if event.key() == Qt.Key.Key_F1:
+                QToolTip.showText(self.field.mapToGlobal(self.field.rect().bottomLeft()), self._help, self.field)
+                return True
+            if event.key() == Qt.Key.Key_R and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+                self.reset_wanted.emit()
+                return True
+        return False
+
+    def _lay_out_stacked(self) -> None:
+        self._wide = False
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        head = QHBoxLayout()
+        head.setSpacing(4)
+        head.addWidget(self._dot)
+        head.addWidget(self._label, 1)
+        head.addWidget(self._reset)
+        self._dot.setVisible(False)
+        # The reset button is 24 px high to be hit; the row keeps that height so that fields line up side by side.
+        head.addStrut(24)
+        column.addLayout(head)
+        column.addWidget(self.field)
+        column.addWidget(self._error)
+
+    def _lay_out_wide(self) -> None:
+        self._wide = True
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 3, 12, 3)
+        row.setSpacing(8)
+        row.addWidget(self._dot)
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        column.addWidget(self._label)
+        column.addWidget(Text(self._help, size=12, tone="tx3", elide=True))
+        column.addWidget(self._error)
+        row.addLayout(column, 1)
+        row.addWidget(self._reset)
+        row.addWidget(self._default)
+        self._default.setText(tr("default"))
+        self.field.setFixedWidth(themes.current().px(124))
+        row.addWidget(self.field)
