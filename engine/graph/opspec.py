@@ -115,6 +115,10 @@ class Backward:
             raise GraphError("graph.no_gradient", f"{self.node.name}: no gradient arrives for its result {result}")
         return found
 
+    def asked(self, *gradients: Value | None) -> Gradients:
+        """Of gradients that one op makes together, those that were asked for."""
+        return tuple(each if wanted else None for each, wanted in zip(gradients, self.wanted, strict=True))
+
 
 Infer = Callable[[Call], Types]
 Differentiate = Callable[[Backward], Gradients]

@@ -75,7 +75,7 @@ def _differentiate_attention(back: Backward) -> Gradients:
     dq, dk, dv = back.builder.emit(
         "attention_backward", back.upstream(), q, k, v, o, lse, documents, **back.node.attributes
     )
-    return dq, dk, dv, None
+    return back.asked(dq, dk, dv, None)
 
 
 def _infer_attention_backward(call: Call) -> Types:

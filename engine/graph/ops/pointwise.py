@@ -27,7 +27,7 @@ def _infer_pair(call: Call) -> Types:
 
 def _differentiate_add(back: Backward) -> Gradients:
     dz = back.upstream()
-    return tuple(dz if wanted else None for wanted in back.wanted)
+    return back.asked(dz, dz)
 
 
 def _differentiate_multiply(back: Backward) -> Gradients:
@@ -59,7 +59,7 @@ def _infer_swiglu(call: Call) -> Types:
 def _differentiate_swiglu(back: Backward) -> Gradients:
     if not any(back.wanted):
         return None, None
-    return back.builder.emit("swiglu_backward", back.upstream(), *back.node.inputs)
+    return back.asked(*back.builder.emit("swiglu_backward", back.upstream(), *back.node.inputs))
 
 
 def _infer_swiglu_backward(call: Call) -> Types:
