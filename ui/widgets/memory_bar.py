@@ -163,12 +163,21 @@ class MemoryBar(QWidget):
             if wide + 12 <= rect.width():
                 plain = segment.category in ("free", "other")
                 colour = theme.color("bg2") if plain else theme.color(f"m{_slot(segment.category)}")
-                patch = QRectF(rect.center().x() - wide / 2 - 4, rect.y() + 3, wide + 8, rect.height() - 6)
+                middle = self._clear_of_marker(rect, wide)
+                patch = QRectF(middle - wide / 2 - 4, rect.y() + 3, wide + 8, rect.height() - 6)
                 if segment.category != "weights":
                     rounded(painter, patch, 3, colour)
                 painter.setPen(theme.color("tx2" if plain else "segment_text"))
-                painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
+                painter.drawText(patch, Qt.AlignmentFlag.AlignCenter, text)
                 return
+
+    def _clear_of_marker(self, rect: QRectF, wide: float) -> float:
+        """The middle of a label of `wide` px in `rect`: moved to the roomier side where the marker would cross it."""
+        marker, middle = self.marker_x(), rect.center().x()
+        if self.over or abs(marker - middle) > wide / 2 + 6:
+            return middle
+        left, right = (rect.left() + marker) / 2, (marker + rect.right()) / 2
+        return right if rect.right() - marker >= wide + 12 or right - marker > marker - left else left
 
     def _paint_marker(self, painter: QPainter, height: float, theme: Theme) -> None:
         x = self.marker_x()

@@ -31,7 +31,7 @@ class Text(QLabel):
     ) -> None:
         super().__init__(text, parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setProperty("size", str(size))
+        self.setProperty("textSize", str(size))  # "size" itself is the geometry of every QWidget
         self.setProperty("weight", str(weight))
         self.setProperty("tone", tone)
         self.setProperty("mono", mono)
