@@ -57,7 +57,7 @@ def decide_step(o: Operands) -> Call:
         clip = min(1.0, limit[Limit.MAXIMUM_GRAD_NORM] / (grad_norm + NORM_FLOOR))
         within = loss <= limit[Limit.LOSS_BOUND] and grad_norm <= limit[Limit.GRAD_NORM_BOUND]
         applied = total > 0.0 and isfinite(loss) and isfinite(grad_norm) and within
-        optimizer_step += int(applied)
+        optimizer_step.add_(int(applied))
         decision[Decision.GRADIENT_SCALE] = clip * share if applied else 0.0
         decision[Decision.APPLIED] = float(applied)
         metrics[Metric.LOSS] = loss

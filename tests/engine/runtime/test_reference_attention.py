@@ -84,7 +84,12 @@ def test_attention_without_a_causal_mask() -> None:
     q, k, v = (draw(6, 2, 4, seed=seed) for seed in range(3))
     documents = torch.tensor([0, 6], dtype=torch.int32)
     o, _ = call_op(
-        "attention", [q, k, v, documents], [*like(q), poisoned((6, 2), torch.float32)], causal=False, window=None, scale=0.5
+        "attention",
+        [q, k, v, documents],
+        [*like(q), poisoned((6, 2), torch.float32)],
+        causal=False,
+        window=None,
+        scale=0.5,
     )
     scores = torch.einsum("ihd,jhd->hij", q.double(), k.double()) * 0.5
     assert_close(o, torch.einsum("hij,jhd->ihd", scores.softmax(-1), v.double()), terms=6)

@@ -3,7 +3,16 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.helpers.reference_ops import DTYPES, assert_close, call_op, draw, like, oracle, poisoned, weight_gradients_like
+from tests.helpers.reference_ops import (
+    DTYPES,
+    assert_close,
+    call_op,
+    draw,
+    like,
+    oracle,
+    poisoned,
+    weight_gradients_like,
+)
 
 DTYPE = pytest.mark.parametrize("dtype", DTYPES)
 
