@@ -1,4 +1,6 @@
-"""LoRA: linear(x, W) becomes linear(x, W) + factor · linear(linear(dropout(x), A), B) for the chosen projections.
+"""LoRA: linear(x, W) becomes linear(x, W) + linear(factor · linear(dropout(x), A), B) for the chosen projections.
+
+The factor multiplies the low-rank product, [N, R], where it costs next to nothing.
 
 The adapters are ordinary parameters with the names that PEFT gives them: `<module>.lora_A.weight` [R, in] and
 `<module>.lora_B.weight` [out, R].
@@ -77,8 +79,8 @@ def attach_lora(graph: Graph, options: LoraOptions, *, training: bool = True) ->
             purpose = DROPOUT_PURPOSE + sites[node]
             dropped = b.dropout(x, step_state, probability=dropout, purpose=purpose, layer=LAYER)
         low = b.linear(dropped, b.weight(module + ADAPTER_A, [R, columns], dtype=weight.type.dtype))
-        high = b.linear(low, b.weight(module + ADAPTER_B, [rows, R], dtype=weight.type.dtype))
-        return b.node("add", (base, b.scale(high, options.factor)), {}, (node.outputs[0].name,))
+        high = b.linear(b.scale(low, options.factor), b.weight(module + ADAPTER_B, [rows, R], dtype=weight.type.dtype))
+        return b.node("add", (base, high), {}, (node.outputs[0].name,))
 
     return replay(graph, visit)
 
