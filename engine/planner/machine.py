@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-CPU_FLOPS_PER_CORE = 20e9
-"""Assumed sustained fp32 matmul rate of one core where nothing was measured (an AVX2 core, a fifth of its peak)."""
+CPU_FLOPS_PER_CORE = 30e9
+"""Assumed sustained fp32 matmul rate of one core where nothing was measured (an AVX2 core, a third of its peak)."""
 
 HOST_BANDWIDTH = 10e9
 """Assumed memory bandwidth of a host where nothing was measured, bytes a second."""
