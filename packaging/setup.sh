@@ -3,6 +3,7 @@
 #
 #   packaging/setup.sh         the app: Python packages, and the libraries that Qt opens
 #   packaging/setup.sh test    the same, and the X server and tools that the tests drive a window with
+#   packaging/setup.sh check   changes nothing; succeeds when the Python packages are as the files here ask
 #
 # ANNEAL_VENV names another folder for the virtual environment; ANNEAL_PYTHON another interpreter to build it from.
 # pip's own configuration, proxies and certificates are inherited. A second run does nothing, needs no network and
@@ -241,8 +242,12 @@ if command -v flock >/dev/null 2>&1; then  # two targets at once: the second wai
     flock 9
 fi
 if [ -x "$venv/bin/python" ] && "$venv/bin/python" -c '' 2>/dev/null; then python=$venv/bin/python; else find_python; fi
-install_system_packages "$python"
 if driver_present "$python"; then driver=yes; else driver=no; fi
+if [ "$level" = check ]; then
+    set_up || stop "The packages in $venv were installed for other inputs. Run: packaging/setup.sh"
+    exit 0
+fi
+install_system_packages "$python"
 set_up && exit 0
 if [ "$python" = "$venv/bin/python" ]; then find_python; fi
 install_python_packages
