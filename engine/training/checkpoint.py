@@ -26,6 +26,9 @@ from engine.training.disk_errors import disk_error, require_space
 from engine.training.safetensors_file import Array, TensorEntry, write_safetensors
 
 MANIFEST = "manifest.json"
+ADAPTER_FILE = "adapter_model.safetensors"
+"""The trained weights of a LoRA run, under PEFT's names; full fine-tuning has `model.safetensors`."""
+PEFT_PREFIX = "base_model.model."
 READ_CHUNK_BYTES = 8 << 20
 
 

@@ -15,6 +15,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
+import msgspec
+
+from engine.protocol.recipe import ResolvedRecipe
+
 ScheduleKind = Literal["constant", "linear", "cosine", "wsd"]
 
 
@@ -62,3 +66,15 @@ class LearningRateSchedule:
         if decay_steps == 0:
             return 0.0
         return max(0.0, (step - (self.total_steps - decay_steps)) / decay_steps)
+
+
+def learning_rates(recipe: ResolvedRecipe, *, total_steps: int, warmup_steps: int) -> LearningRateSchedule:
+    """The schedule that a recipe asks for."""
+    return LearningRateSchedule(
+        kind=msgspec.convert(recipe.schedule, ScheduleKind),
+        peak=recipe.learning_rate,
+        total_steps=total_steps,
+        warmup_steps=warmup_steps,
+        minimum_ratio=recipe.minimum_learning_rate_ratio,
+        decay_ratio=recipe.decay_ratio,
+    )

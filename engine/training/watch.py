@@ -69,7 +69,7 @@ class Watch:
         write_heartbeat(self.heartbeat_path, beat)
 
     def wait_while_paused(self) -> float:
-        """Between steps: stay here while paused. Gives the seconds spent. Raises StopRequested (also after too long)."""
+        """Stay here while paused, between steps. Gives the seconds spent. Raises StopRequested, also after long."""
         if not self.controls.paused:
             return 0.0
         began = time.monotonic()

@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.protocol.recipe import DatasetRef, ModelRef, Recipe, ResolvedRecipe, resolve
 from engine.training.checkpoint import (
+    ADAPTER_FILE,
     CheckpointManifest,
     TensorFile,
     TrainingState,
@@ -15,7 +16,8 @@ from engine.training.checkpoint import (
     read_manifest,
     save_checkpoint,
 )
-from engine.training.export.source import ADAPTER_FILE, WEIGHTS_FILE, ExportSource, open_weights
+from engine.training.export.source import ExportSource
+from engine.training.model_folder import WEIGHTS_FILE, open_weights
 from engine.training.safetensors_file import Array, TensorEntry
 
 

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.protocol.errors import Bug
-from engine.training.export.source import ADAPTER_FILE, INDEX_FILE, WEIGHTS_FILE, ExportSource, open_weights
+from engine.training.checkpoint import ADAPTER_FILE, PEFT_PREFIX
+from engine.training.export.source import ExportSource
 from engine.training.export.tokenizer_files import copy_configuration, copy_tokenizer
+from engine.training.model_folder import INDEX_FILE, WEIGHTS_FILE, open_weights
 from engine.training.safetensors_file import (
     NUMPY_TYPES,
     Array,
@@ -25,7 +27,6 @@ from engine.training.safetensors_file import (
 )
 
 MAXIMUM_SHARD_BYTES = 5 * 1000**3
-PEFT_PREFIX = "base_model.model."
 
 
 def merged_bytes(source: ExportSource) -> int:

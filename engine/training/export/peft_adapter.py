@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from engine.protocol.errors import SurroundingsError
-from engine.training.export.source import ADAPTER_FILE, ExportSource
+from engine.training.checkpoint import ADAPTER_FILE
+from engine.training.export.source import ExportSource
 from engine.training.export.tokenizer_files import copy_tokenizer
 from engine.training.safetensors_file import SafetensorsFile, write_safetensors
 
