@@ -162,6 +162,9 @@ class _Turns:
                 return self._start_by_content(turn)
             return len(prompted)
         prompted = self._render(self._messages[:turn], prompt=True)
+        if not turn and (prompted is None or not self._full.startswith(prompted)):
+            # Nothing stands before the turn but what the template writes of itself, a system text of its own perhaps.
+            return self._start_by_content(turn)
         if prompted is None or not prompted.startswith(before):
             return len(before)
         # A prompt may already open the model's thinking, which this turn need not have: what both share is the header.
