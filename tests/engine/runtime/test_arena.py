@@ -7,16 +7,21 @@ from hypothesis import strategies as st
 
 from engine.graph.schedule import Instruction, Program, Schedule, Storage, Tensor
 from engine.graph.types import DType
+from engine.planner.layout import lay_out
 from engine.protocol.errors import EngineError
 from engine.runtime.arena import Arena
 from engine.runtime.liveness import lifetimes, verify_placement
-from tests.helpers.placement import place
 from tests.helpers.small_schedules import chain
+
+
+def placed(schedule: Schedule) -> tuple[dict[str, int], int]:
+    layout = lay_out(schedule)
+    return dict(layout.offsets), layout.arena_bytes
 
 
 def test_addresses_are_the_plans_offsets_in_one_buffer_of_exactly_the_planned_size() -> None:
     schedule = chain()
-    offsets, arena_bytes = place(schedule)
+    offsets, arena_bytes = placed(schedule)
     arena = Arena(schedule, offsets, arena_bytes)
     assert arena.bytes == arena_bytes
     for name, tensor in schedule.tensors.items():
@@ -26,7 +31,7 @@ def test_addresses_are_the_plans_offsets_in_one_buffer_of_exactly_the_planned_si
 
 
 def test_transients_share_memory_once_they_are_dead() -> None:
-    offsets, _ = place(chain())
+    offsets, _ = placed(chain())
     assert len({offsets[name] for name in "abcd"}) == 2
     assert lifetimes(chain(), chain().programs["go"]) == {"a": (0, 1), "b": (1, 2), "c": (2, 3), "d": (3, 4)}
 
@@ -34,7 +39,7 @@ def test_transients_share_memory_once_they_are_dead() -> None:
 def test_perturbing_any_one_offset_is_caught_or_harmless() -> None:
     """Every tensor is moved onto every other: refused exactly when both are alive at once, by both names."""
     schedule = chain()
-    offsets, arena_bytes = place(schedule)
+    offsets, arena_bytes = placed(schedule)
     alive = lifetimes(schedule, schedule.programs["go"])
     refused = 0
     for name in offsets:
@@ -55,7 +60,7 @@ def test_perturbing_any_one_offset_is_caught_or_harmless() -> None:
 
 def test_an_unplaced_tensor_and_one_outside_are_named() -> None:
     schedule = chain()
-    offsets, arena_bytes = place(schedule)
+    offsets, arena_bytes = placed(schedule)
     with pytest.raises(EngineError, match="'w' has no place"):
         verify_placement(schedule, {name: at for name, at in offsets.items() if name != "w"}, arena_bytes)
     with pytest.raises(EngineError, match="outside the arena"):
@@ -64,7 +69,7 @@ def test_an_unplaced_tensor_and_one_outside_are_named() -> None:
 
 def test_poison_is_not_a_number_in_every_float_type() -> None:
     schedule = chain()
-    arena = Arena(schedule, *place(schedule), poison=True)
+    arena = Arena(schedule, *placed(schedule), poison=True)
     assert arena.view("a").isnan().all()
     arena.view("a").zero_()
     arena.poison("a")
@@ -88,7 +93,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
 @given(schedules())
 def test_no_two_live_tensors_overlap(schedule: Schedule) -> None:
     """The planner's placement passes the runtime's check, and so does a direct count over every pair."""
-    offsets, arena_bytes = place(schedule)
+    offsets, arena_bytes = placed(schedule)
     verify_placement(schedule, offsets, arena_bytes)
     spans = lifetimes(schedule, schedule.programs["go"]) | {"w": (0, len(schedule.tensors))}
     for a, (a0, a1) in spans.items():

@@ -7,10 +7,10 @@ import pytest
 
 from engine.graph.schedule import Instruction, Program, Schedule, Storage
 from engine.graph.types import DType
+from engine.planner.layout import lay_out
 from engine.protocol.errors import EngineError
 from engine.runtime.executor import ReferenceExecutor
 from engine.runtime.trace import first_difference
-from tests.helpers.placement import place
 from tests.helpers.small_schedules import SHAPE, chain, tensor
 
 X = np.arange(15, dtype=np.float32).reshape(SHAPE)
@@ -18,7 +18,8 @@ W = np.full(SHAPE, 0.5, dtype=np.float32)
 
 
 def executor_of(schedule: Schedule, *, poison: bool = False) -> ReferenceExecutor:
-    executor = ReferenceExecutor(schedule, *place(schedule), threads=1, poison=poison)
+    layout = lay_out(schedule)
+    executor = ReferenceExecutor(schedule, layout.offsets, layout.arena_bytes, threads=1, poison=poison)
     executor.write("x", X)
     executor.write("w", W)
     return executor

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -17,7 +19,7 @@ def masked(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, offsets: list[int]
     n, groups = q.shape[0], q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
     document = torch.full((n,), -1)
-    for number, (a, b) in enumerate(zip(offsets, offsets[1:], strict=False)):
+    for number, (a, b) in enumerate(pairwise(offsets)):
         document[a:b] = number
     distance = torch.arange(n)[:, None] - torch.arange(n)
     seen = (document[:, None] == document) & (distance >= 0) & (document >= 0)[:, None]
