@@ -25,6 +25,7 @@ check:  ## style, types and walls
 	@packaging/setup.sh test
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy
+	MYPYPATH=packaging $(PYTHON) -m mypy packaging/demo.py packaging/demo_model.py
 	PYTHONPATH=. "$(ANNEAL_VENV)/bin/lint-imports"
 
 setup:  ## only the set-up that the others begin with

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 _PATIENCE_SECONDS = 2.0
-_OTHERS_THREADS = {
-    "tqdm_monitor": "tqdm keeps one for the whole process",
+_OTHERS_THREADS = {  # by class
+    "TMonitor": "tqdm keeps one for the whole process",
 }
 
 
@@ -26,7 +26,7 @@ def no_thread_left() -> Iterator[None]:
     started = [thread for thread in threading.enumerate() if thread not in before]
     for thread in started:
         thread.join(max(0.0, deadline - time.monotonic()))
-    left = [t for t in started if t.is_alive() and t.name not in _OTHERS_THREADS and not type(t).__name__ == "TMonitor"]
+    left = [t for t in started if t.is_alive() and type(t).__name__ not in _OTHERS_THREADS]
     assert not left, f"threads outlived the test: {left}"
 
 

@@ -60,7 +60,8 @@ class ScenarioTable:
         for name in names:
             terminalreporter.line(f"{name:<4} {self.result(name):<8} {', '.join(sorted(self.outcomes.get(name, {})))}")
         if self.broken():
-            terminalreporter.line(f"FAILED: not held by a test that ran and passed: {', '.join(self.broken())}", red=True)
+            broken = ", ".join(self.broken())
+            terminalreporter.line(f"FAILED: not held by a test that ran and passed: {broken}", red=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:

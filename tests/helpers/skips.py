@@ -1,4 +1,4 @@
-"""Skips have reasons from a short list: `gpu` where there is no NVIDIA GPU, and those in LISTED. Any other fails the run.
+"""Skips have reasons from a short list: `gpu` where there is no NVIDIA GPU, and LISTED. Any other fails the run.
 
 A reason reads "<key>: <words>", for example "root: no folder is read-only for root".
 """
