@@ -15,7 +15,7 @@ from typing import Literal
 from huggingface_hub import HfApi, constants, get_token
 from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # exported lazily
 
-from studio.hub.session import hub_call
+from studio.hub.session import hub_call, install
 from studio.settings import Settings
 
 TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
@@ -57,10 +57,12 @@ class Connection:
 
     def api(self) -> HfApi:
         """`huggingface_hub`'s client for this endpoint and token."""
+        install()
         return HfApi(endpoint=self.endpoint, token=self._sent_token())
 
     def headers(self) -> dict[str, str]:
         """The headers of a request to the Hub itself (never to another host)."""
+        install()
         headers: dict[str, str] = build_hf_headers(token=self._sent_token())
         return headers
 

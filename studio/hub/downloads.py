@@ -30,6 +30,7 @@ from studio.hub.download_state import (
 from studio.runs.process import Children, start_detached
 
 _ACTIVE = ("waiting", "preparing", "loading")
+_GOODBYE_SECONDS = 10.0
 _REPOSITORY = re.compile(r"(?!.*(?:--|\.\.))[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9_][\w.-]*)?")
 
 
@@ -120,14 +121,17 @@ class Downloads:
         self._end(identity, "cancel")
 
     def resume(self, identity: str) -> None:
-        """Go on at the byte where it was. Harmless where it is running or done."""
+        """Go on at the byte where it was. Harmless where it is running or done.
+
+        Raises SurroundingsError("download_running") where its last process does not end.
+        """
         folder = self._at(identity)
         download = self.get(identity)
         if download.is_active or download.state == "done":
             return
-        with self._holding(folder) as held:
+        with self._holding(folder, _GOODBYE_SECONDS) as held:  # its last process may be on its way out
             if not held:
-                return
+                raise _running(download.repository)
             before = folder.progress()
             folder.write_progress(
                 msgspec.structs.replace(
@@ -149,7 +153,7 @@ class Downloads:
         folder = self._at(identity)
         download = self.get(identity)
         if self._is_alive(folder):
-            raise SurroundingsError("download_running", f"{download.repository} is being fetched.", "Cancel it first.")
+            raise _running(download.repository)
         freed = 0
         for part in RepositoryCache(Path(folder.request().cache), download.repository).leftovers():
             freed += part.stat().st_size
@@ -190,7 +194,7 @@ class Downloads:
         )
 
     def _is_alive(self, folder: DownloadFolder) -> bool:
-        return self._children.is_running(folder.path.name) or is_held(folder.lock)
+        return self._children.is_running(_child_name(folder)) or is_held(folder.lock)
 
     def _end(self, identity: str, kind: CommandKind) -> None:
         folder = self._at(identity)
@@ -199,17 +203,17 @@ class Downloads:
         folder.write_command(DownloadCommand(kind, progress.attempt))
         if self._is_alive(folder):
             return
-        with self._holding(folder) as held:
+        with self._holding(folder, 0.2) as held:
             if held and progress.state not in ("done", "failed"):
                 state = "paused" if kind == "pause" else "cancelled"
                 folder.write_progress(msgspec.structs.replace(progress, state=state, updated_utc=utc_now()))
 
     @contextlib.contextmanager
-    def _holding(self, folder: DownloadFolder) -> Iterator[bool]:
+    def _holding(self, folder: DownloadFolder, wait_seconds: float) -> Iterator[bool]:
         """The download's lock for a moment, so that its progress has one writer; False where its process has it."""
         lock = ProcessLock(folder.lock)
         try:
-            lock.acquire(0.2)
+            lock.acquire(wait_seconds)
         except SurroundingsError:
             yield False
             return
@@ -225,7 +229,16 @@ class Downloads:
             log=folder.log,
             folder=folder.path,
         )
-        self._children.add(folder.path.name, process)
+        self._children.add(_child_name(folder), process)
+
+
+def _child_name(folder: DownloadFolder) -> str:
+    """One name an attempt: the last one may still be ending when the next begins."""
+    return f"{folder.path.name}.{folder.progress().attempt}"
+
+
+def _running(repository: str) -> SurroundingsError:
+    return SurroundingsError("download_running", f"{repository} is being fetched.", "Cancel it first.")
 
 
 def _not_found(identity: str) -> SurroundingsError:

@@ -53,7 +53,12 @@ _call: ContextVar[_Call | None] = ContextVar("hub_call", default=None)
 
 @functools.cache
 def install() -> None:
-    """Make every client of `huggingface_hub` in this process carry our hook. Later calls do nothing."""
+    """Make every client of `huggingface_hub` in this process carry our hook, and keep its telemetry quiet.
+
+    Left alone, 2.x asks huggingface.co once a day which coding agents there are, whatever the endpoint is, to tell
+    about them in its user agent. The app sends nothing that nobody asked it to send. Later calls do nothing.
+    """
+    constants.HF_HUB_DISABLE_TELEMETRY = True
     session = get_session()
     kind, hooks = type(session), session.event_hooks
 

@@ -63,18 +63,18 @@ def _config_problems(config: Config, architectures: Architectures) -> list[Probl
 
 def _foreign_architecture(config: Config, architectures: Architectures) -> list[Problem]:
     name = architecture_of(config)
-    if name in architectures.supported_architectures() or (name is None and not config.get("auto_map")):
-        return []  # a config without `architectures` is left to `describe`
     shown = name or str(config.get("model_type"))
-    if config.get("auto_map"):
+    if config.get("auto_map"):  # even under a known name its mathematics is whatever that code does
         return [
             Problem(
                 "model_remote_code",
                 f"{shown} brings its own Python code, and code from a repository is never run here.",
-                "Choose a model of a built-in architecture.",
+                "Choose a model that needs no code of its own.",
                 arguments={"architecture": shown},
             )
         ]
+    if name is None or name in architectures.supported_architectures():
+        return []  # a config without `architectures` is left to `describe`
     supported = ", ".join(sorted(architectures.supported_architectures()))
     return [
         Problem(

@@ -7,7 +7,9 @@ trickle, a stall, a busy answer, a wrong byte) are ordered beforehand and each i
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Mapping
@@ -31,6 +33,7 @@ class HubServer:
         self.requests: list[Request] = []
         self.faults: list[Fault] = []
         self.closing = threading.Event()
+        self.connections: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._servers = [_server(self, _HubHandler), _server(self, _StoreHandler)]
         self._threads = [threading.Thread(target=s.serve_forever, args=(0.05,), daemon=True) for s in self._servers]
@@ -46,8 +49,12 @@ class HubServer:
         self.closing.set()
         for server, thread in zip(self._servers, self._threads, strict=True):
             server.shutdown()
-            server.server_close()
             thread.join()
+            with self._lock:
+                for connection in self.connections:  # clients keep them open: their threads would wait for ever
+                    with contextlib.suppress(OSError):
+                        connection.shutdown(socket.SHUT_RDWR)
+            server.server_close()
 
     def add_model(
         self,
@@ -79,6 +86,14 @@ class HubServer:
                     fault.times -= 1
                     return fault
         return None
+
+    def opened(self, connection: socket.socket) -> None:
+        with self._lock:
+            self.connections.add(connection)
+
+    def closed(self, connection: socket.socket) -> None:
+        with self._lock:
+            self.connections.discard(connection)
 
     def record(self, request: Request) -> None:
         with self._lock:
@@ -202,5 +217,5 @@ class _HubHandler(Handler):
 def _server(hub: HubServer, handler: type[Handler]) -> ThreadingHTTPServer:
     bound = type(handler.__name__, (handler,), {"hub": hub})
     server = ThreadingHTTPServer(("127.0.0.1", 0), bound)
-    server.daemon_threads = True
+    server.daemon_threads = False  # so that closing joins them
     return server

@@ -48,6 +48,15 @@ class Handler(BaseHTTPRequestHandler):
     hub: HubServer
     place = ""
 
+    def setup(self) -> None:
+        super().setup()
+        self.hub.opened(self.connection)
+
+    def finish(self) -> None:
+        self.hub.closed(self.connection)
+        with contextlib.suppress(OSError):
+            super().finish()
+
     def log_message(self, *_: object) -> None:
         """Silence: requests are recorded instead."""
 
