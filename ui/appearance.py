@@ -33,13 +33,21 @@ class Appearance(QObject):
 
     changed = Signal(object)
 
-    def __init__(self, application: QApplication, choice: Choice = "system", scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        application: QApplication,
+        choice: Choice = "system",
+        *,
+        scale: float = 1.0,
+        patterns: bool = True,
+        reduce_motion: bool = False,
+    ) -> None:
         super().__init__(application)
         self._application = application
         self._choice: Choice = choice
         self._scale = scale
-        self._patterns = True
-        self._reduce_motion = False
+        self._patterns = patterns
+        self._reduce_motion = reduce_motion
         application.styleHints().colorSchemeChanged.connect(self._system_changed)
         self._apply()
 

@@ -188,8 +188,9 @@ class ComponentSheet(QWidget):
             parts = [Segment(c, s * scale * GIB) for c, s in zip(CATEGORIES[:6], sizes, strict=True)]
             bar.set_memory(parts, 48 * GIB, 46.8 * GIB)
             right.addWidget(bar)
-        right.addWidget(EmptyState("No runs yet", "Runs appear here, with their charts and settings.", dashed=True,
-                                   actions=[Button("New run", icon="plus", kind="primary", keys="Ctrl N")]))  # fmt: skip
+        new_run = Button("New run", icon="plus", kind="primary", keys="Ctrl N")
+        text = "Runs appear here, with their charts and settings."
+        right.addWidget(EmptyState("No runs yet", text, dashed=True, actions=[new_run]))
         both = QHBoxLayout()
         both.setSpacing(20)
         both.addLayout(left, 1)

@@ -57,6 +57,12 @@ class Button(QPushButton):
         self._kind = kind
         self.update()
 
+    def set_keys(self, keys: str) -> None:
+        """Change the key cap."""
+        self._keys = keys
+        self.updateGeometry()
+        self.update()
+
     def set_note(self, note: str) -> None:
         """Change the quiet text after the label."""
         self._note = note
