@@ -15,9 +15,7 @@ def turns(*contents: str, system: str | None = None) -> list[dict[str, object]]:
     """User and assistant in turn, after a system turn where one is given."""
     roles = ["user", "assistant"] * len(contents)
     messages: list[dict[str, object]] = [{"role": "system", "content": system}] if system is not None else []
-    return messages + [
-        {"role": role, "content": content} for role, content in zip(roles, contents, strict=False)
-    ]
+    return messages + [{"role": role, "content": content} for role, content in zip(roles, contents, strict=False)]
 
 
 def chat(*contents: str, system: str | None = None) -> dict[str, object]:
