@@ -93,6 +93,13 @@ def describe(program: Program, index: int) -> str:
     return f"{program.name}[{index}] {instruction.op}{result}"
 
 
+def offset_of(offsets: Offsets, name: str) -> int:
+    """A tensor's place; GraphError where it has none."""
+    if name not in offsets:
+        raise GraphError("graph.no_offset", f"tensor '{name}' has no place in the arena")
+    return offsets[name]
+
+
 def _check_readable(
     schedule: Schedule, program: Program, index: int, name: str, last_write: Mapping[str, int], lost: Mapping[str, int]
 ) -> None:
@@ -110,12 +117,9 @@ def _neighbours(schedule: Schedule, program: Program, offsets: Offsets | None) -
     names = {name for each in program.instructions for name in (n for part in accesses(each, schedule) for n in part)}
     if offsets is None:
         return {name: (name,) for name in names}
-    for name in names:
-        if name not in offsets:
-            raise GraphError("graph.no_offset", f"tensor '{name}' has no place in the arena")
     found: dict[str, list[str]] = {name: [name] for name in names}
     active: list[str] = []
-    for name in sorted(names, key=lambda each: (offsets[each], each)):
+    for name in sorted(names, key=lambda each: (offset_of(offsets, each), each)):
         active = [other for other in active if offsets[other] + schedule.tensors[other].bytes > offsets[name]]
         if schedule.tensors[name].bytes:
             for other in active:

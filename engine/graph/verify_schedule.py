@@ -21,6 +21,8 @@ def verify_schedule(schedule: Schedule, offsets: Offsets | None = None, catalogu
     """GraphError for the first thing that is not legal. `offsets`: of all tensors that own memory."""
     _check_aliases(schedule)
     _check_programs_apart(schedule)
+    if offsets is not None:
+        _check_persistent_apart(schedule, offsets)
     for program in schedule.programs.values():
         for index, instruction in enumerate(program.instructions):
             _check_instruction(schedule, program, index, instruction, catalogue)
@@ -107,6 +109,20 @@ def _check_order(schedule: Schedule, program: Program, offsets: Offsets | None) 
                     "graph.missing_wait",
                     f"{describe(program, index)}: must wait for {describe(program, other)} and does not",
                 )
+
+
+def _check_persistent_apart(schedule: Schedule, offsets: Offsets) -> None:
+    """The memory of a persistent tensor is its own, in all programs."""
+    end_of_any, end_of_persistent = ("", 0), ("", 0)
+    owners = [schedule.tensors[name] for name in offsets if schedule.tensors[name].bytes]
+    for tensor in sorted(owners, key=lambda each: offsets[each.name]):
+        start = offsets[tensor.name]
+        other, end = end_of_any if tensor.storage.is_persistent else end_of_persistent
+        if start < end:
+            raise GraphError("graph.memory_taken", f"tensors '{other}' and '{tensor.name}' overlap in memory")
+        end_of_any = max(end_of_any, (tensor.name, start + tensor.bytes), key=lambda each: each[1])
+        if tensor.storage.is_persistent:
+            end_of_persistent = (tensor.name, start + tensor.bytes)
 
 
 def _check_apart(schedule: Schedule, program: Program, offsets: Offsets) -> None:
