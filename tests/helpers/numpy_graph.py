@@ -48,12 +48,12 @@ def _softmax(scores: Array) -> tuple[Array, Array]:
 
 
 def _embedding(ids: Array, weight: Array) -> tuple[Array, ...]:
-    return (weight[ids],)
+    return (weight[ids.astype(np.int64)],)
 
 
 def _embedding_backward(ids: Array, dy: Array, *, vocabulary: int) -> tuple[Array, ...]:
     result = np.zeros((vocabulary, dy.shape[1]))
-    np.add.at(result, ids, dy)
+    np.add.at(result, ids.astype(np.int64), dy)
     return (result,)
 
 
