@@ -1,4 +1,4 @@
-"""The engine against transformers, PEFT and torch.optim, on tiny random models: logits, every gradient, twenty steps."""
+"""The engine against transformers, PEFT and torch.optim on tiny random models: logits, every gradient, twenty steps."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from engine.graph.options import Recompute
-from tests.helpers.golden_cases import CONFIGS, LAYOUTS, MAXIMUM_GRAD_NORM, Array, Case, Outcome
+from tests.helpers.golden_cases import CONFIGS, GRID_LAYOUTS, MAXIMUM_GRAD_NORM, Array, Case, Outcome
 from tests.helpers.golden_engine import Engine
 from tests.helpers.golden_oracle import expected, initial_weights
 
 GRID = [
     pytest.param(Case(config, method, layout), recompute, id=f"{config}-{method}-{layout}-recompute_{recompute.value}")
-    for config, method, layout, recompute in product(CONFIGS, ("lora", "full"), LAYOUTS, Recompute)
+    for config, method, layout, recompute in product(CONFIGS, ("lora", "full"), GRID_LAYOUTS, Recompute)
 ]
 TOLERANCE = 1e-4
-"""Of the issue: float32 on both sides, sums in another order. Measured: logits 2e-6, gradients 3e-6, losses 1e-5."""
+"""Of the issue: float32 on both sides, sums in another order. Measured: logits 3e-6, gradients 2e-6, losses 6e-6."""
 
 Pair = tuple[Outcome, Outcome]
 

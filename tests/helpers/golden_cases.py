@@ -65,7 +65,11 @@ LAYOUTS: Mapping[str, Sequence[Sequence[Sequence[int]]]] = {
     # Micro-batches → rows → lengths of documents; what is left of a row is padding.
     "ragged": (((5, 1, 7), (16,)), ((2, 9, 4), (3, 3))),
     "single": (((16,),), ((16,),)),
+    # The same four rows as one micro-batch of four, and as four of one.
+    "4x1": (((5, 1, 7), (16,), (2, 9, 4), (3, 3)),),
+    "1x4": (((5, 1, 7),), ((16,),), ((2, 9, 4),), ((3, 3),)),
 }
+GRID_LAYOUTS = ("ragged", "single")
 SEQUENCE_LENGTH = 16
 RANK, ALPHA = 4, 6.0
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -125,6 +129,7 @@ class Case:
     method: str
     layout: str
     dropout: float = 0.0
+    precision: DType = DType.F32
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -155,7 +160,7 @@ class Case:
             chunk_tokens=6,
             optimizer=ADAMW,
             lora=LoraOptions(RANK, ALPHA, TARGETS, self.dropout) if self.method == "lora" else None,
-            precision=DType.F32,
+            precision=self.precision,
             recompute=recompute,
             generation_context=SEQUENCE_LENGTH,
             prefill_chunk=6,

@@ -27,7 +27,8 @@ class Engine:
             self.schedule, self.layout.offsets, self.layout.arena_bytes, threads=1, poison=True
         )
         for slots in self.schedule.parameters:
-            self.executor.write(slots.weight, weights[slots.name])
+            for copy in {slots.weight, slots.master} - {None}:
+                self.executor.write(copy, weights[slots.name])
             for moment in (slots.first_moment, slots.second_moment):
                 if moment is not None:
                     self.executor.write(moment, np.zeros_like(weights[slots.name]))
@@ -75,6 +76,29 @@ class Engine:
         self.executor.write("input/limits", limits)
         self.executor.run("optimizer")
         return dict(zip(Metric, self.executor.read("state/metrics").tolist(), strict=True))
+
+    def generate_logits(self, tokens: Array, prompt: int) -> Array:
+        """[len(tokens) − prompt + 1, V]: after the prompt, fed in chunks, and after each further token, one by one."""
+        chunk = self.case.options(Recompute.OFF).prefill_chunk
+        rows = []
+        for start in range(0, prompt, chunk):
+            piece = tokens[start : min(start + chunk, prompt)]
+            padded = np.zeros(chunk, np.int32)
+            padded[: len(piece)] = piece
+            self._write_all(prefill_ids=padded, prefill_positions=np.arange(start, start + chunk, dtype=np.int32))
+            self._write_all(cache_length=np.array([start]), last_row=np.array([len(piece) - 1]))
+            self.executor.run("prefill")
+        rows.append(self.executor.read("output/logits")[0])
+        for position in range(prompt, len(tokens)):
+            at = np.array([position])
+            self._write_all(decode_ids=tokens[position : position + 1], decode_positions=at, cache_length=at)
+            self.executor.run("decode")
+            rows.append(self.executor.read("output/logits")[0])
+        return np.stack(rows)
+
+    def _write_all(self, **inputs: Array) -> None:
+        for name, array in inputs.items():
+            self.executor.write(f"input/{name}", array.astype(np.int32))
 
     def weights(self) -> dict[str, Array]:
         return {slots.name: self.executor.read(slots.weight) for slots in self.schedule.parameters}

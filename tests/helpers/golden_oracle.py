@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache
 
 import torch
 from peft import LoraConfig, get_peft_model
@@ -24,7 +24,7 @@ from tests.helpers.golden_cases import (
 )
 
 
-@lru_cache(maxsize=None)
+@cache
 def expected(case: Case) -> Outcome:
     """Train by the book. Cached: recompute on and off are compared with the same oracle."""
     model, parameters = oracle_model(case)
