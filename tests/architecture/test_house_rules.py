@@ -31,7 +31,7 @@ def test_functions_fit_a_screen() -> None:
         and node.end_lineno is not None
         and node.end_lineno - node.lineno + 1 > _FUNCTION_LINES
     ]
-    assert not long
+    assert not long, "\n".join(long)
 
 
 def test_no_junk_drawers() -> None:
@@ -76,20 +76,20 @@ def test_each_silenced_check_names_its_code_and_its_reason(pattern: str) -> None
             match = re.search(pattern, comment)
             if match and (match.group(1) is None or not re.search(r"\w{3}", comment[match.end():])):
                 bare.append(f"{name(path)}:{line} {comment}")
-    assert not bare
+    assert not bare, "\n".join(bare)
 
 
 def test_each_any_has_its_reason() -> None:
     """On its line, or on the line above: `x: Any  # Any: whatever the callee returns`."""
-    bare = []
+    bare: dict[str, None] = {}  # a set that keeps the order
     for path in python_files(*PACKAGES, "packaging"):
         lines = text(path).splitlines()
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.Name) and node.id == "Any":
                 nearby = lines[max(0, node.lineno - 2) : (node.end_lineno or node.lineno)]
                 if not any("#" in line for line in nearby):
-                    bare.append(f"{name(path)}:{node.lineno} {lines[node.lineno - 1].strip()}")
-    assert not bare
+                    bare[f"{name(path)}:{node.lineno} {lines[node.lineno - 1].strip()}"] = None
+    assert not bare, "\n".join(bare)
 
 
 def _tracked_texts() -> Iterator[tuple[str, str]]:
