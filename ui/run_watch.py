@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject, Signal
 
-from studio.runs.ingest import Changes
 from ui.bridge import Control, Repeat, Tasks
 from ui.services import Services
+
+if TYPE_CHECKING:
+    from studio.runs.ingest import Changes
 
 INTERVAL_MILLISECONDS = 200
 

@@ -116,7 +116,9 @@ class CommandField(TextField):
             corner = self.mapTo(self.window(), QPoint(0, self.height() + 4))
             if self._popup.parentWidget() is not self.window():
                 self._popup.setParent(self.window())
-            self._popup.setGeometry(corner.x(), corner.y(), max(360, self.width()), 30 * len(self._shown) + 14)
+            self._popup.setGeometry(
+                corner.x(), corner.y(), max(360, self.width()), self._list.sizeHintForRow(0) * len(self._shown) + 12
+            )
             self._popup.show()
             self._popup.raise_()
         else:

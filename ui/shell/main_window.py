@@ -54,13 +54,15 @@ class MainWindow(QMainWindow):
         self.status = StatusBar()
         self.command_field = CommandField(self.commands, self, self._shortcuts["command"].keys)
         self.top = TopBar(self.command_field)
-        self.toasts = ToastHost(self)
+        self.toasts = ToastHost(self, bottom=100)  # above the wizard's footer, whose buttons must stay free
         self._lay_out()
         self.context = Context(appearance, tasks, services, self.watch, self.navigate, self.say)
         self.pages.use(self.context)
         self._connect()
         self._bind_keys()
         self._ring = FocusRing(self)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setFocus()  # or the command field would have it, because it comes first
         self._geometry.restore_window(self)
 
     def navigate(self, route: str, **arguments: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import QEvent, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from ui import theme as themes
@@ -48,6 +48,15 @@ class TextField(QLineEdit):
             self.setProperty("invalid", invalid)
             refresh_style(self)
             self._fit_margins()
+
+    def event(self, event: QEvent) -> bool:
+        """Undo belongs to the field while something in it is being edited, and to the form otherwise."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride and not self.isModified():
+            undoing = event.matches(QKeySequence.StandardKey.Undo) or event.matches(QKeySequence.StandardKey.Redo)
+            if undoing:
+                event.ignore()
+                return True
+        return super().event(event)
 
     def changeEvent(self, event: QEvent) -> None:
         """Margins follow the text size."""

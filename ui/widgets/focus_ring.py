@@ -67,7 +67,8 @@ class FocusRing(QWidget):
         if new is None or isinstance(new, _OWN) or new.property("ownFocus") or new.window() is not self._window:
             return
         parent = new.parentWidget()
-        if parent is None:
+        clicked = QApplication.mouseButtons() != Qt.MouseButton.NoButton  # who points at a thing knows where it is
+        if parent is None or clicked:
             return
         self._target = new
         new.installEventFilter(self)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from PySide6.QtCore import QEvent, QObject, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
@@ -13,6 +15,9 @@ from ui.widgets.combo import Combo
 from ui.widgets.field import TextField
 from ui.widgets.painting import paint_dot
 from ui.widgets.text import Text
+from ui.widgets.toggle import Toggle
+
+Arrangement = Literal["stacked", "wide", "inline"]
 
 
 class ChangedDot(QWidget):
@@ -43,18 +48,26 @@ class ChangedDot(QWidget):
 class SettingRow(QWidget):
     """Wraps a field. `reset_wanted` asks for the default; F1 explains; Ctrl R resets.
 
-    `wide` is the row of the Advanced form: dot, label and help at the left, the field at the right; otherwise the label
-    stands above the field.
+    Arrangements: `stacked`, the label above the field; `wide`, the row of the Advanced form, with label and help at the
+    left and the field at the right; `inline`, the label at the left and a switch at the right.
     """
 
     reset_wanted = Signal()
 
     def __init__(
-        self, label: str, field: QWidget, *, help_text: str = "", wide: bool = False, parent: QWidget | None = None
+        self,
+        label: str,
+        field: QWidget,
+        *,
+        help_text: str = "",
+        arrangement: Arrangement = "stacked",
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.field = field
+        self.label = label
         self._help = help_text
+        self._wide = wide = arrangement == "wide"
         self._label = Text(label, size=13 if wide else 12, weight=500, tone="tx1" if wide else "tx2", elide=not wide)
         self._label.setBuddy(field)
         self._dot = ChangedDot()
@@ -69,10 +82,7 @@ class SettingRow(QWidget):
         field.setToolTip(help_text)
         field.installEventFilter(self)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        if wide:
-            self._lay_out_wide()
-        else:
-            self._lay_out_stacked()
+        {"wide": self._lay_out_wide, "inline": self._lay_out_inline, "stacked": self._lay_out_stacked}[arrangement]()
 
     @property
     def changed(self) -> bool:
@@ -120,7 +130,6 @@ class SettingRow(QWidget):
         return False
 
     def _lay_out_stacked(self) -> None:
-        self._wide = False
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
@@ -136,8 +145,20 @@ class SettingRow(QWidget):
         column.addWidget(self.field)
         column.addWidget(self._error)
 
+    def _lay_out_inline(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addStrut(24)
+        for widget, stretch in ((self._dot, 0), (self._label, 1), (self._reset, 0), (self.field, 0)):
+            row.addWidget(widget, stretch)
+        self._dot.setVisible(False)
+        column.addLayout(row)
+        column.addWidget(self._error)
+
     def _lay_out_wide(self) -> None:
-        self._wide = True
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 3, 12, 3)
         row.setSpacing(8)
@@ -151,5 +172,6 @@ class SettingRow(QWidget):
         row.addWidget(self._reset)
         row.addWidget(self._default)
         self._default.setText(tr("default"))
-        self.field.setFixedWidth(themes.current().px(124))
+        if not isinstance(self.field, Toggle):
+            self.field.setFixedWidth(themes.current().px(132))
         row.addWidget(self.field)

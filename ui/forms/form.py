@@ -1,0 +1,131 @@
+"""Forms made from the recipe schema. A form holds no values: it shows a RecipeDocument and edits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from studio.recipes import FIELDS, FieldSpec, Setting
+from studio.recipes.document import RecipeDocument
+from ui.format import general
+from ui.forms.binding import Binding, bind
+from ui.tr import tr
+from ui.widgets.setting_row import Arrangement, SettingRow
+from ui.wording import words_for
+
+
+class SettingForm(QWidget):
+    """Rows for `keys`, in a grid of `columns`. Keys whose value would not be used are hidden.
+
+    `layout_changed` is emitted when rows appear or go.
+    """
+
+    layout_changed = Signal()
+
+    def __init__(
+        self, document: RecipeDocument, keys: Sequence[str], *, columns: int = 1, wide: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(parent)
+        self._document = document
+        self._rows: dict[str, SettingRow] = {}
+        self._bindings: dict[str, Binding] = {}
+        self._columns = columns
+        self._hidden: frozenset[str] = frozenset()
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(0 if wide else 6)
+        for key in keys:
+            self._add(FIELDS[key], wide)
+        unsubscribe = document.subscribe(lambda changed: self.refresh())
+        self.destroyed.connect(lambda: unsubscribe())
+        self.refresh()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys of the form, shown or not."""
+        return tuple(self._rows)
+
+    def row(self, key: str) -> SettingRow:
+        """The row of a key. Raises KeyError for one that the form has not."""
+        return self._rows[key]
+
+    def shown_keys(self) -> list[str]:
+        """The keys whose rows can be seen."""
+        used = set(self._document.shown_keys())
+        return [key for key in self._rows if key in used and key not in self._hidden]
+
+    def hide_keys(self, keys: frozenset[str]) -> None:
+        """Hide rows besides those that the recipe makes useless: a search, or "Changed only"."""
+        self._hidden = keys
+        self._place()
+
+    def refresh(self) -> None:
+        """Show what the document holds: values, dots, defaults, problems."""
+        problems = {problem.where: problem for problem in reversed(self._document.problems())}
+        for key, row in self._rows.items():
+            self._bindings[key].show(_setting(self._document.value(key)))
+            default = setting_words(FIELDS[key], _setting(self._document.default(key)))
+            row.set_changed(self._document.is_changed(key), default)
+            problem = problems.get(key)
+            row.set_error(str(words_for(problem)) if problem is not None else "")
+        self._place()
+
+    def _add(self, spec: FieldSpec, wide: bool) -> None:
+        key = spec.key
+        binding = bind(spec, lambda value: self._document.set(key, value), lambda text: self._rows[key].set_error(text))
+        arrangement: Arrangement = "wide" if wide else "inline" if spec.kind == "switch" else "stacked"
+        row = SettingRow(tr(spec.label), binding.widget, help_text=tr(spec.help), arrangement=arrangement)
+        row.reset_wanted.connect(lambda: self._document.reset(key))
+        self._rows[key], self._bindings[key] = row, binding
+
+    def _place(self) -> None:
+        shown = self.shown_keys()
+        for key, row in self._rows.items():
+            self._grid.removeWidget(row)
+            row.setVisible(key in shown)
+        line, column = 0, 0
+        for key in shown:
+            span = self._columns if FIELDS[key].kind in ("choices", "texts", "switch") else 1
+            if column and column + span > self._columns:
+                line, column = line + 1, 0
+            self._grid.addWidget(self._rows[key], line, column, 1, span, Qt.AlignmentFlag.AlignTop)
+            column += span
+            if column >= self._columns:
+                line, column = line + 1, 0
+        for index in range(self._columns):
+            self._grid.setColumnStretch(index, 1)
+        self.layout_changed.emit()
+
+
+def setting_words(spec: FieldSpec, value: Setting) -> str:
+    """A value as a person reads it: "0.999", "Cosine", "on", "7 of 7"."""
+    if value is None or value == "":
+        return tr("nothing")
+    if isinstance(value, bool):
+        return tr("on") if value else tr("off")
+    if isinstance(value, int | float):
+        return f"{general(value)} {tr(spec.unit)}" if spec.unit else general(value)
+    if isinstance(value, tuple):
+        return tr("{count} of {total}", count=len(value), total=len(spec.choices)) if spec.choices else ", ".join(value)
+    return tr(spec.choice_label(value))
+
+
+def bind_undo(widget: QWidget, document: RecipeDocument, undo: str, redo: str) -> None:
+    """Undo and redo keys for everything below `widget`; a text field that is being edited has its own undo first."""
+    for keys, step in ((undo, document.undo), (redo, document.redo)):
+        shortcut = QShortcut(QKeySequence(keys), widget)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        shortcut.activated.connect(step)
+
+
+def _setting(value: object) -> Setting:
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, tuple):
+        return tuple(str(item) for item in value)
+    return str(value)
