@@ -154,16 +154,13 @@ class _Turns:
 
     def start(self, turn: int) -> int:
         """Where what the template itself writes before the turn ends: the generation prompt's end where it has one."""
-        before = self._render(self._messages[:turn]) if turn else ""
-        if before is None or not self._full.startswith(before):
-            # Some templates refuse or rewrite a conversation without its answer; with the prompt they may agree.
-            prompted = self._render(self._messages[:turn], prompt=True)
-            if prompted is None or not prompted or not self._full.startswith(prompted):
-                return self._start_by_content(turn)
-            return len(prompted)
         prompted = self._render(self._messages[:turn], prompt=True)
-        if not turn and (prompted is None or not self._full.startswith(prompted)):
-            # Nothing stands before the turn but what the template writes of itself, a system text of its own perhaps.
+        if prompted and self._full.startswith(prompted):
+            return len(prompted)
+        before = self._render(self._messages[:turn]) if turn else None
+        if before is None or not self._full.startswith(before):
+            # Nothing to compare with: the template refuses what stands before the turn on its own, or writes a text of
+            # its own where no turn has been.
             return self._start_by_content(turn)
         if prompted is None or not prompted.startswith(before):
             return len(before)
@@ -178,9 +175,8 @@ class _Turns:
 
     def _start_by_content(self, turn: int) -> int:
         """By a probe before the content, for templates that refuse the turns before it on their own."""
-        probed = self._probed(turn, PROBE + str(self._messages[turn]["content"]))
-        if probed is None:
-            raise _not_found()
+        message = self._messages[turn]
+        probed = self._probed(turn, {**message, "content": PROBE + str(message["content"])})
         place = probed.index(PROBE)
         if self._full[:place] != probed[:place]:
             raise _not_found()
@@ -196,11 +192,11 @@ class _Turns:
         return len(trimmed) if self._tokenizer.ends_with_control_token(trimmed) else len(until)
 
     def _end_by_probe(self, turn: int, start: int) -> int:
-        """By a probe behind the content; the closing token is what a final turn is closed with too."""
-        content = str(self._messages[turn]["content"])
-        probed = self._probed(turn, content + PROBE)
-        last = self._render([*self._messages[:turn], {**self._messages[turn], "content": content + PROBE}])
-        if probed is None or last is None or last.count(PROBE) != 1:
+        """By a probe in the turn; from there it goes on as it would if it were the last, until the closing token."""
+        message = _with_probe(self._messages[turn])
+        probed = self._probed(turn, message)
+        last = self._render([*self._messages[:turn], message])
+        if last is None or last.count(PROBE) != 1:
             raise _not_found()
         place = probed.index(PROBE)
         rest = probed[place + 1 :]
@@ -214,9 +210,24 @@ class _Turns:
         trimmed = closing.rstrip()
         return end + len(trimmed if self._tokenizer.ends_with_control_token(trimmed) else closing)
 
-    def _probed(self, turn: int, content: str) -> str | None:
-        """The whole conversation with other content in one turn; None unless the probe stands in it exactly once."""
-        messages = list(self._messages)
-        messages[turn] = {**messages[turn], "content": content}
+    def _probed(self, turn: int, message: Message) -> str:
+        """The whole conversation with one turn replaced; the probe must stand in it exactly once."""
+        messages = [*self._messages[:turn], message, *self._messages[turn + 1 :]]
         text = self._render(messages)
-        return text if text is not None and text.count(PROBE) == 1 and PROBE not in self._full else None
+        if text is None or text.count(PROBE) != 1 or PROBE in self._full:
+            raise _not_found()
+        return text
+
+
+def _with_probe(message: Message) -> Message:
+    """The probe behind the content, or in the name of the last tool that is called, which stands behind that."""
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list) or not calls or not isinstance(calls[-1], dict):
+        return {**message, "content": str(message["content"]) + PROBE}
+    last = calls[-1]
+    function = last.get("function")
+    if isinstance(function, dict):
+        probed = {**last, "function": {**function, "name": f"{function.get('name')}{PROBE}"}}
+    else:
+        probed = {**last, "name": f"{last.get('name')}{PROBE}"}
+    return {**message, "tool_calls": [*calls[:-1], probed]}

@@ -151,7 +151,12 @@ def _raise_exception(message: str) -> None:
 
 
 def new_sandbox() -> Sandbox:
-    sandbox = Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, jinja2.ext.loopcontrols])
+    sandbox = Sandbox(
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=[_Generation, jinja2.ext.loopcontrols],
+        loader=jinja2.DictLoader({}),  # a template has no other templates to include
+    )
     for name in ("center", "indent", "batch", "slice", "wordwrap", "truncate"):
         sandbox.filters[name] = _bounded(sandbox.filters[name])
     sandbox.filters.update(tojson=_tojson, format=_format)

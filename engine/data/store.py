@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -26,6 +27,7 @@ from engine.protocol.files import disk, rename_folder, temporary_beside, write_a
 
 REASONS_KEPT = 1_000
 ROWS_A_CHUNK = 1 << 16
+LEFT_OVER_SECONDS = 86_400
 
 ROW_DTYPE = np.dtype(
     [("end", "<i8"), ("file", "<i4"), ("line", "<i8"), ("flags", "<u4"), ("trained", "<i4"), ("hash", "<u8", (2,))]
@@ -58,6 +60,13 @@ class TokenStore:
         ends = np.asarray(self.rows["end"], np.int64)
         self.starts: npt.NDArray[np.int64] = np.concatenate([[0], ends[:-1]]) if ends.size else ends
         self.lengths: npt.NDArray[np.int64] = ends - self.starts
+
+
+def remove_left_overs(cache: Path) -> None:
+    """Remove what killed writers left in the cache a day ago or longer."""
+    for folder in cache.glob(".*.tmp"):
+        if time.time() - folder.stat().st_mtime > LEFT_OVER_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class StoreWriter:

@@ -53,6 +53,8 @@ class ChatTemplate:
         try:
             with processor_time_limit():
                 marked = self._text(messages, tools, add_generation_prompt)
+        except jinja2.exceptions.TemplateNotFound as error:
+            raise _broken(error) from None  # include, import and extends: there is nothing else to load
         except jinja2.exceptions.SecurityError as error:
             raise SurroundingsError(
                 "template_forbidden",

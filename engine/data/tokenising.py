@@ -19,7 +19,7 @@ from engine.data.issues import flags_of
 from engine.data.marking import Marked, Marker, needs_template, tokens_of
 from engine.data.reading import Listing, first_rows, list_files, read_rows
 from engine.data.rows import AnyRow, Row
-from engine.data.store import StoreWriter, TokenStore
+from engine.data.store import StoreWriter, TokenStore, remove_left_overs
 from engine.data.tokenizer import TextTokenizer
 from engine.protocol.errors import SurroundingsError
 from engine.protocol.recipe import DatasetRef, ResolvedRecipe
@@ -83,6 +83,7 @@ def tokenise(source: Source, cache: Path, hashes: ContentHashes, progress: Progr
     if stored is not None:
         return stored
     cache.mkdir(parents=True, exist_ok=True)
+    remove_left_overs(cache)
     marker = source.marker
     total = _estimate_rows(source)
     with StoreWriter(folder) as writer:

@@ -119,6 +119,29 @@ def test_a_conversation_may_begin_with_the_assistant(folders: dict[str, Path]) -
     assert learned_text(folders["chatml"], messages) == ["Welcome<|im_end|>", "Hello<|im_end|>"]
 
 
+TOOLED = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n"
+    "{% if m.role == 'assistant' and loop.last %}<think>\n\n</think>\n\n{% endif %}{{ m.content }}"
+    "{% for call in m.tool_calls %}{{ '\n' if m.content or not loop.first }}"
+    "<tool_call>{{ call.function.name }}: {{ call.function.arguments | tojson }}</tool_call>{% endfor %}<|im_end|>\n"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+
+
+@pytest.mark.parametrize("content", ["", "Let me see."])
+def test_tool_calls_are_learned_with_their_turn(tmp_path: Path, content: str) -> None:
+    folder = write_tokenizer(tmp_path, "chatml", template=TOOLED)
+    call = {"type": "function", "function": {"name": "weather", "arguments": {"city": "Köln"}}}
+    messages: list[dict[str, object]] = [
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": content or None, "tool_calls": [call]},
+        {"role": "tool", "content": "sunny"},
+        {"role": "assistant", "content": "It is sunny."},
+    ]
+    said = (content and f"{content}\n") + '<tool_call>weather: {"city": "Köln"}</tool_call><|im_end|>'
+    assert learned_text(folder, messages) == [said, "<think>\n\n</think>\n\nIt is sunny.<|im_end|>"]
+
+
 def test_a_prompt_that_opens_the_thinking_is_not_learned_and_nothing_of_the_answer_is_lost(tmp_path: Path) -> None:
     from tests.helpers.text_models import CHATML
 

@@ -86,9 +86,9 @@ def test_a_complaint_about_the_conversation_is_the_rows_problem(source: str) -> 
     ],
 )
 def test_hostile_expressions_are_refused(source: str) -> None:
-    with pytest.raises((SurroundingsError, TemplateRefused)) as caught:
+    with pytest.raises(SurroundingsError) as caught:
         render(source)
-    assert "SurroundingsError" not in repr(caught.value) or caught.value.code == "template_forbidden"
+    assert caught.value.code == "template_forbidden"
 
 
 def test_the_conversation_comes_out_as_it_went_in() -> None:
@@ -98,7 +98,7 @@ def test_the_conversation_comes_out_as_it_went_in() -> None:
 
 
 def test_an_endless_template_is_stopped() -> None:
-    source = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% endfor %}{% endfor %}{% endfor %}"
+    source = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
     with pytest.raises(SurroundingsError) as caught:
         render(source)
     assert caught.value.code == "template_too_slow" and f"{RENDER_SECONDS:g}" in caught.value.message
@@ -113,7 +113,6 @@ def test_endless_output_is_stopped() -> None:
 
 @pytest.mark.parametrize("source", ["{% if %}", "{{", "{% include 'x' %}", "{% generation %}x"])
 def test_a_broken_template_says_so(source: str) -> None:
-    with pytest.raises((SurroundingsError, TemplateRefused)) as caught:
+    with pytest.raises(SurroundingsError) as caught:
         render(source)
-    if isinstance(caught.value, SurroundingsError):
-        assert caught.value.code == "template_broken"
+    assert caught.value.code == "template_broken"
