@@ -23,6 +23,7 @@ from engine.protocol.errors import Argument
 from studio.home import Home
 from studio.machine.gpus import Gpus, find_gpus
 from studio.machine.probe import probe
+from studio.settings import Settings
 
 State = Literal["good", "attention", "bad", "unknown"]
 GIB = 2**30
@@ -60,6 +61,11 @@ def examine(home: Home, environment: Mapping[str, str], *, hub_address: str | No
     if hub_address is not None:
         checks.append(_hub(hub_address))
     return checks
+
+
+def hub_address(settings: Settings, environment: Mapping[str, str]) -> str:
+    """Where the Hub is: Settings, else HF_ENDPOINT, else huggingface.co."""
+    return settings.hub_endpoint or environment.get("HF_ENDPOINT") or "https://huggingface.co"
 
 
 def versions() -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from studio.runs.rows import Series
+from studio.runs.rows import MetricSummary, Series
 
 _CURRENT = """
     SELECT m.step AS step, m.value AS value, m.trained_tokens AS tokens,
@@ -33,6 +33,19 @@ _DECIMATED = f"""
             SELECT step, tokens, seconds, value FROM placed WHERE value IS NULL)
     SELECT step, value, tokens, seconds FROM kept ORDER BY step
 """
+
+
+_SUMMARY = f"""
+    WITH points AS ({_CURRENT})
+    SELECT min(value), max(value), avg(value), (SELECT value FROM points WHERE value IS NOT NULL ORDER BY step DESC)
+    FROM points
+"""
+
+
+def read_summary(connection: sqlite3.Connection, run: str, key: str) -> MetricSummary | None:
+    """None where the run has no finite point of that metric."""
+    row = connection.execute(_SUMMARY, {"run": run, "key": key, "after": -1}).fetchone()
+    return None if row[0] is None else MetricSummary(*row)
 
 
 def read_series(

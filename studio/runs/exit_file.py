@@ -1,6 +1,6 @@
 """`exit.json`: how an engine ended that could not say so itself.
 
-Only the process that started it learns the code, so it writes it into the run folder, where every later reader finds it.
+Only the process that started it learns the code, so it writes it where every later reader finds it.
 """
 
 from __future__ import annotations

@@ -90,6 +90,15 @@ class Series(msgspec.Struct, frozen=True):
     tokens: tuple[int, ...] = ()
 
 
+class MetricSummary(msgspec.Struct, frozen=True):
+    """A curve in four numbers, over the points that count and were finite."""
+
+    lowest: float
+    highest: float
+    mean: float
+    newest: float
+
+
 class EventRow(msgspec.Struct, frozen=True):
     """An event that is kept word for word: `kind` is its name, `content` the whole event as JSON."""
 
@@ -127,7 +136,8 @@ class CheckpointRow(msgspec.Struct, frozen=True):
     deleted: bool
 
 
-ExportState = Literal["writing", "written", "passed", "failed"]
+ExportState = Literal["writing", "written", "passed", "failed", "interrupted"]
+"""The last is never stored: `ExportService.rows` says so of an export whose process has gone before its end."""
 
 
 class ExportRow(msgspec.Struct, frozen=True):

@@ -11,10 +11,10 @@ from typing import TypeVar
 import msgspec
 
 from engine.protocol.errors import SurroundingsError
-from studio.runs.charts import read_series
+from studio.runs.charts import read_series, read_summary
 from studio.runs.database import open_history
 from studio.runs.query import RunQuery
-from studio.runs.rows import CheckpointRow, EventRow, ExportRow, RunRow, SampleRow, Series
+from studio.runs.rows import CheckpointRow, EventRow, ExportRow, MetricSummary, RunRow, SampleRow, Series
 
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
@@ -87,6 +87,11 @@ class RunStore:
         """A curve out of the newest attempts (see charts.py); empty where the run has no such metric."""
         with self._turn:
             return read_series(self._database.conn, run_id, key, after_step=after_step, most_points=most_points)
+
+    def summary(self, run_id: str, key: str) -> MetricSummary | None:
+        """Lowest, highest, mean and newest value of a curve; None where there is none."""
+        with self._turn:
+            return read_summary(self._database.conn, run_id, key)
 
     def events(self, run_id: str, *, after: int = 0, kinds: Iterable[str] = (), limit: int = 500) -> list[EventRow]:
         """Kept events in order, those after sequence `after`; all kinds, or only the named ones."""
