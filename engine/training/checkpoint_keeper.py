@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.graph.schedule import Schedule
 from engine.protocol.codec import utc_now
-from engine.protocol.errors import SurroundingsError
+from engine.protocol.errors import Problem, SurroundingsError
 from engine.protocol.events import CheckpointDeleted, CheckpointFailed, CheckpointSaved
 from engine.protocol.folder import RunFolder
 from engine.training.checkpoint import (
@@ -36,8 +36,8 @@ class CheckpointKeeper:
     keep_last: int
     keep_best: int
 
-    def save(self, reason: str) -> bool:
-        """Save this step. A failure (disk full) is told by `CheckpointFailed` and the run goes on. Returns success."""
+    def save(self, reason: str) -> Problem | None:
+        """Save this step. A failure (disk full) is told by `CheckpointFailed`, and returned."""
         state = self.progress.state()
         manifest = CheckpointManifest(
             run=self.template.run,
@@ -56,7 +56,7 @@ class CheckpointKeeper:
             saved = save_checkpoint(path, files, manifest)
         except SurroundingsError as error:
             self.events.write(CheckpointFailed(**self.events.stamp(), problem=error.problem()))
-            return False
+            return error.problem()
         if not already_there:
             self.events.write(
                 CheckpointSaved(
@@ -71,7 +71,7 @@ class CheckpointKeeper:
             )
         self.events.sync()
         self._let_go()
-        return True
+        return None
 
     @property
     def last_step(self) -> int | None:

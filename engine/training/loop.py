@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from engine.protocol.errors import SurroundingsError
 from engine.protocol.events import NonFiniteSeen, RunFinished, StepCompleted, TrainingStarted
 from engine.protocol.plan import Timeline
 from engine.training.checkpoint_keeper import CheckpointKeeper
@@ -49,8 +50,16 @@ class Trainer:
             if self.watch.controls.save_at_stop and self.progress.step > 0:
                 self.keeper.save("stop")
             raise
-        self.keeper.save("end")
+        self._save_at_the_end()
         self._finished(time.monotonic() - began)
+
+    def _save_as_asked(self) -> None:
+        self.keeper.save("asked")
+
+    def _save_at_the_end(self) -> None:
+        """Without its last checkpoint a run has not finished: what it learned would be lost."""
+        if (problem := self.keeper.save("end")) is not None:
+            raise SurroundingsError(problem.code, problem.message, f"{problem.remedy} Then resume the run.")
 
     def _steps(self) -> None:
         clock = Clock()
@@ -58,7 +67,7 @@ class Trainer:
             self.evaluator.examine()
         while self.progress.step < self.timeline.total_steps:
             self.watch.tick()
-            clock.waited(self.watch.wait_while_paused())
+            clock.waited(self.watch.wait_while_paused(self._save_as_asked))
             result = self.steps.run(self.progress.step + 1, self.progress.micro_batches)
             self._judge(result)
             clock.step_ended()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,8 +69,11 @@ class Watch:
         )
         write_heartbeat(self.heartbeat_path, beat)
 
-    def wait_while_paused(self) -> float:
-        """Stay here while paused, between steps. Gives the seconds spent. Raises StopRequested, also after long."""
+    def wait_while_paused(self, save: Callable[[], None]) -> float:
+        """Stay here while paused, between steps; `save` is called where a checkpoint is asked for meanwhile.
+
+        Gives the seconds spent. Raises StopRequested, also when the pause has lasted too long.
+        """
         if not self.controls.paused:
             return 0.0
         began = time.monotonic()
@@ -79,6 +83,9 @@ class Watch:
                 raise StopRequested("paused_too_long")
             time.sleep(POLL_SECONDS)
             self.tick()
+            if self.controls.checkpoint_wanted:
+                self.controls.checkpoint_wanted = False
+                save()
         self.events.write(RunUnpaused(**self.events.stamp()))
         return time.monotonic() - began
 

@@ -56,6 +56,7 @@ def export_source(root: Path, model: Path, *, seed: int = 5, spread: float = 0.2
         manifest=read_manifest(folder),
         recipe=recipe,
         run="20261201T110203-K7QF",
+        run_name=recipe.name,
     )
 
 

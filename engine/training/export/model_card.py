@@ -32,13 +32,13 @@ def model_card(source: ExportSource, export_format: str) -> str:
     facts = {
         "Base model": base + (f" at {recipe.model.revision}" if recipe.model.revision else ""),
         "Method": method,
-        "Run": f"{recipe.name or source.run} ({source.run})",
+        "Run": f"{source.run_name} ({source.run})" if source.run_name else source.run,
         "Checkpoint": f"step {state.step}, sha256 `{source.checkpoint_sha256}`",
         "Trained tokens": f"{state.trained_tokens:,}",
         "Evaluation loss": "–" if state.evaluation_loss is None else f"{state.evaluation_loss:.4f}",
     }
     rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items())
-    title = recipe.name or f"{base}, fine-tuned"
+    title = source.run_name or f"{base}, fine-tuned"
     return (
         "---\n" + "\n".join(front) + "\n---\n\n"
         f"# {title}\n\nFine-tuned with Anneal Studio.\n\n| | |\n|---|---|\n{rows}\n\n"

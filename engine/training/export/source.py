@@ -24,7 +24,8 @@ LICENCE_FILES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "NOTICE")
 
 @dataclass(frozen=True)
 class ExportSource:
-    """`template` is the chat template that was trained with, where it is not the model's own."""
+    """`run` is the run's id, `run_name` free text that may be empty. `template` is the chat template that was trained
+    with, where it is not the model's own."""
 
     base: Path
     checkpoint: Path
@@ -32,6 +33,7 @@ class ExportSource:
     manifest: CheckpointManifest
     recipe: ResolvedRecipe
     run: str
+    run_name: str
     template: str | None = None
 
     @property

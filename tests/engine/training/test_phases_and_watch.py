@@ -26,6 +26,10 @@ from engine.training.phases import phase
 from engine.training.watch import StopRequested, Watch
 
 
+def _no_save() -> None:
+    raise AssertionError("nobody asked for a checkpoint")
+
+
 class Room:
     def __init__(self, root: Path, longest_pause_seconds: float = 600.0) -> None:
         self.folder = root / "commands"
@@ -82,11 +86,11 @@ def test_a_paused_run_waits_and_goes_on(tmp_path: Path) -> None:
     room.watch.tick()
     timer = threading.Timer(0.4, lambda: send(room.folder, UnpauseRun(id=new_id(), attempt=1)))
     timer.start()
-    assert room.watch.wait_while_paused() >= 0.4
+    assert room.watch.wait_while_paused(_no_save) >= 0.4
     timer.join()
     kinds = [type(event) for event in room.written()]
     assert kinds.index(RunPaused) < kinds.index(RunUnpaused)
-    assert room.watch.wait_while_paused() == 0.0
+    assert room.watch.wait_while_paused(_no_save) == 0.0
     room.events.close()
 
 
@@ -95,7 +99,7 @@ def test_a_pause_that_lasts_too_long_ends_the_run(tmp_path: Path) -> None:
     send(room.folder, PauseRun(id=new_id(), attempt=1))
     room.watch.tick()
     with pytest.raises(StopRequested) as caught:
-        room.watch.wait_while_paused()
+        room.watch.wait_while_paused(_no_save)
     assert caught.value.reason == "paused_too_long"
     room.events.close()
 

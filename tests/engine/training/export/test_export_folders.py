@@ -15,7 +15,8 @@ from engine.training.checkpoint import checkpoint_hash
 from engine.training.export.merged import shards, write_merged
 from engine.training.export.model_card import model_card
 from engine.training.export.peft_adapter import adapter_configuration, require_adapter, write_adapter
-from engine.training.export.source import ExportSource, open_weights
+from engine.training.export.source import ExportSource
+from engine.training.model_folder import open_weights
 from engine.training.safetensors_file import SafetensorsFile, TensorEntry
 from tests.helpers.tiny_checkpoints import export_source
 from tests.helpers.tiny_models import write_tiny_llama, write_tiny_qwen3

@@ -1,0 +1,147 @@
+"""The real engine, with something going wrong inside: run as a script in place of `python -m engine train`.
+
+python tests/helpers/engine_faults.py [--fault ARGUMENT …] --run DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from engine.graph.persistent import LOSS_WEIGHTS
+from engine.protocol.files import Disk, use_disk
+from engine.training.executor import Executor
+from engine.training.loop import Trainer
+from engine.training.micro_batches import MicroBatches
+from engine.training.optimizer_step import OptimizerSteps, StepResult
+from engine.training.train_run import train_run
+from engine.training.watch import Watch
+
+SCRIPT = str(Path(__file__).resolve())
+
+
+class KillingDisk(Disk):
+    """Ends the process at the n-th write, fsync or rename (from 1), before it is done. 0: never, only count."""
+
+    def __init__(self, kill_at: int) -> None:
+        self.kill_at = kill_at
+        self.calls = 0
+
+    def _count(self) -> None:
+        self.calls += 1
+        if self.calls == self.kill_at:
+            os._exit(137)
+
+    def write(self, file: IO[bytes], data: bytes | memoryview) -> None:
+        self._count()
+        super().write(file, data)
+
+    def sync(self, file: IO[bytes]) -> None:
+        self._count()
+        super().sync(file)
+
+    def replace(self, source: Path, target: Path) -> None:
+        self._count()
+        super().replace(source, target)
+
+
+class FullDisk(Disk):
+    """No space for tensors: writing a safetensors file fails half-way."""
+
+    def write(self, file: IO[bytes], data: bytes | memoryview) -> None:
+        if str(file.name).endswith(".safetensors") and len(data) > 1000:
+            super().write(file, data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file.name))
+        super().write(file, data)
+
+
+def stop_after(step: int) -> None:
+    """Behave as if somebody had asked to stop when `step` was done."""
+    ordinary = Trainer._at_boundary
+
+    def stopping(self: Trainer) -> None:
+        ordinary(self)
+        if self.progress.step == step:
+            self.watch.controls.stop_reason = "asked"
+
+    Trainer._at_boundary = stopping  # type: ignore[method-assign]  # the point of this script
+
+
+def poison(first: int, last: int) -> None:
+    """Loss weights that are no numbers in steps `first` … `last`."""
+    upload, run = MicroBatches.upload, OptimizerSteps.run
+    now = 0
+
+    def poisoned(self: MicroBatches, executor: Executor, number: int) -> int:
+        tokens = upload(self, executor, number)
+        if first <= now <= last:
+            size = executor.read(LOSS_WEIGHTS).size
+            executor.write(LOSS_WEIGHTS, np.full(size, np.nan, np.float32))
+        return tokens
+
+    def counted(self: OptimizerSteps, step: int, first_micro_batch: int) -> StepResult:
+        nonlocal now
+        now = step
+        return run(self, step, first_micro_batch)
+
+    MicroBatches.upload = poisoned  # type: ignore[method-assign]  # the point of this script
+    OptimizerSteps.run = counted  # type: ignore[method-assign]  # the point of this script
+
+
+def chatter(megabytes: int) -> None:
+    """Write so much to the log in every step, inside the measured time."""
+    run = OptimizerSteps.run
+
+    def talking(self: OptimizerSteps, step: int, first_micro_batch: int) -> StepResult:
+        for _ in range(megabytes):
+            sys.stderr.write("x" * (1 << 20) + "\n")
+        return run(self, step, first_micro_batch)
+
+    OptimizerSteps.run = talking  # type: ignore[method-assign]  # the point of this script
+
+
+def exhaust_memory(step: int) -> None:
+    """Run out of memory in `step`."""
+    run = OptimizerSteps.run
+
+    def hungry(self: OptimizerSteps, number: int, first_micro_batch: int) -> StepResult:
+        if number == step:
+            np.ones(1 << 60, np.uint8)
+        return run(self, number, first_micro_batch)
+
+    OptimizerSteps.run = hungry  # type: ignore[method-assign]  # the point of this script
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--run", type=Path, required=True)
+    parser.add_argument("--kill-at-disk-call", type=int, default=0)
+    parser.add_argument("--full-disk", action="store_true")
+    parser.add_argument("--stop-after", type=int)
+    parser.add_argument("--poison", type=int, nargs=2)
+    parser.add_argument("--chatter-megabytes", type=int, default=0)
+    parser.add_argument("--exhaust-memory-at", type=int)
+    parser.add_argument("--longest-pause", type=float)
+    given = parser.parse_args()
+    if given.stop_after:
+        stop_after(given.stop_after)
+    if given.poison:
+        poison(*given.poison)
+    if given.chatter_megabytes:
+        chatter(given.chatter_megabytes)
+    if given.exhaust_memory_at:
+        exhaust_memory(given.exhaust_memory_at)
+    if given.longest_pause is not None:
+        Watch.longest_pause_seconds = given.longest_pause
+    with use_disk(FullDisk() if given.full_disk else KillingDisk(given.kill_at_disk_call)):
+        return train_run(given.run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
