@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 from pathlib import Path
 
 from engine.protocol.errors import SurroundingsError
-from engine.protocol.files import disk, sync_folder, temporary_beside, write_atomically
+from engine.protocol.files import disk, sync_folder
 from studio.hub.model_files import is_safe_name
 
 _ETAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -72,7 +73,7 @@ class RepositoryCache:
 
         pointer, blob = self.pointer(commit, name), self.blob(etag)
         pointer.parent.mkdir(parents=True, exist_ok=True)
-        temporary = temporary_beside(pointer)
+        temporary = self._unfinished()
         try:
             if are_symlinks_supported(self._cache):
                 temporary.symlink_to(os.path.relpath(blob, pointer.parent))
@@ -90,7 +91,19 @@ class RepositoryCache:
             raise _hostile(revision)
         ref = self.root.joinpath("refs", *revision.split("/"))
         ref.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(ref, commit)
+        temporary = self._unfinished()
+        with temporary.open("wb") as file:
+            disk().write(file, commit.encode())
+            disk().sync(file)
+        disk().replace(temporary, ref)
+
+    def _unfinished(self) -> Path:
+        """A name for something that will be renamed into `snapshots` or `refs`.
+
+        Not beside its goal: the ecosystem takes every file there for a file of the model or for a revision, and one
+        that a kill left behind would make it call the whole model damaged.
+        """
+        return self.root / "blobs" / f"{secrets.token_hex(8)}.part"
 
 
 def free_bytes(folder: Path) -> int:

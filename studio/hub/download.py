@@ -34,13 +34,13 @@ EXIT_DONE, EXIT_FAILED, EXIT_STOPPED, EXIT_ALREADY_RUNNING = 0, 1, 2, 3
 class Supervisor:
     """Runs one attempt of the download in `folder`, holding its lock."""
 
-    def __init__(self, folder: DownloadFolder) -> None:
+    def __init__(self, folder: DownloadFolder, connection: Connection) -> None:
         self._folder = folder
         before = folder.progress()
         self._attempt = before.attempt
         self._board = Board(before)
         request = folder.request()
-        self._fetch = RepositoryFetch(request, before.commit, self._board, Connection())
+        self._fetch = RepositoryFetch(request, before.commit, self._board, connection)
         self._thread = threading.Thread(target=self._transfer, name="transfer", daemon=True)
 
     def run(self) -> int:
@@ -101,7 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
     except SurroundingsError:
         return EXIT_ALREADY_RUNNING
     try:
-        return Supervisor(folder).run()
+        return Supervisor(folder, Connection()).run()
     finally:
         lock.release()
 

@@ -6,7 +6,7 @@ import contextlib
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -152,18 +152,27 @@ class Downloads:
         """
         folder = self._at(identity)
         download = self.get(identity)
-        if self._is_alive(folder):
+        if download.is_active:
             raise _running(download.repository)
         freed = 0
-        for part in RepositoryCache(Path(folder.request().cache), download.repository).leftovers():
-            freed += part.stat().st_size
-            part.unlink()
+        with self._holding(folder, _GOODBYE_SECONDS) as held:  # its last process may be on its way out
+            if not held:
+                raise _running(download.repository)
+            for part in self._own_leftovers(folder, download):
+                freed += part.stat().st_size
+                part.unlink()
         shutil.rmtree(folder.path)
         return freed
 
     def close(self) -> None:
         """We end; the downloads go on."""
         self._children.let_go()
+
+    def _own_leftovers(self, folder: DownloadFolder, download: Download) -> Sequence[Path]:
+        """Its unfinished files; none while another revision of the same model is being fetched, which may use them."""
+        if any(other.is_active and other.repository == download.repository for other in self.list()):
+            return ()
+        return RepositoryCache(Path(folder.request().cache), download.repository).leftovers()
 
     def _at(self, identity: str) -> DownloadFolder:
         if Path(identity).name != identity or identity in ("", ".", ".."):

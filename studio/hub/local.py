@@ -16,7 +16,7 @@ from engine.protocol.recipe import ModelRef
 from studio.hub import model_files
 from studio.hub.details import parse_config
 from studio.hub.records import Config, Deletion, LocalModel, LocalScan, Verdict
-from studio.hub.verdict import Architectures, judge, missing_file
+from studio.hub.verdict import MISSING, Architectures, judge, missing_file
 
 
 class LocalModels:
@@ -133,21 +133,12 @@ class LocalModels:
         config = (
             parse_config(config_file.read_text(encoding="utf-8", errors="replace")) if config_file.is_file() else None
         )
-        missing = _missing(folder, names)
         verdict = judge(config, names, self._architectures)
-        named = {str(problem.arguments.get("file")) for problem in verdict.problems}
-        extra = tuple(missing_file(name) for name in missing if name not in named)
-        if extra:
-            verdict = Verdict("refused", (*verdict.problems, *extra))
-        return config, missing, verdict
-
-
-def _missing(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """What the model's own index, or the names of its shards, promise and is not there."""
-    missing = set(model_files.missing_shards(names)) | _promised_by_index(folder / model_files.INDEX) - set(names)
-    if model_files.CONFIG not in names:
-        missing.add(model_files.CONFIG)
-    return tuple(sorted(missing))
+        missing = {str(p.arguments["file"]) for p in verdict.problems if p.code == MISSING}
+        promised = sorted(_promised_by_index(folder / model_files.INDEX) - set(names) - missing)
+        if promised:
+            verdict = Verdict("refused", (*verdict.problems, *(missing_file(name) for name in promised)))
+        return config, tuple(sorted(missing.union(promised))), verdict
 
 
 def _promised_by_index(index: Path) -> set[str]:

@@ -8,6 +8,7 @@ from typing import Any  # Any: huggingface_hub types a model's card as a mapping
 
 from huggingface_hub.hf_api import ModelInfo
 
+from engine.protocol.errors import SurroundingsError
 from studio.hub.connection import Connection
 from studio.hub.records import Gating, ModelSummary, SearchPage, SearchQuery, Sort
 from studio.hub.session import HubCancelled
@@ -48,21 +49,24 @@ class Search:
         self._cancelled = threading.Event()
         self._seen: set[str] = set()
         self._results = self._walk()
+        self._collected: list[ModelSummary] = []
 
     def cancel(self) -> None:
         """End the search: a waiting `next_page` raises HubCancelled before its next request."""
         self._cancelled.set()
 
     def next_page(self) -> SearchPage:
-        """The next (up to `PAGE`) models. Raises SurroundingsError ("hub_…") or HubCancelled."""
-        models = []
-        with self._connection.call(cancelled=self._cancelled):
-            for model in self._results:
-                models.append(model)
-                if len(models) == PAGE:
-                    break
+        """The next (up to `PAGE`) models. Raises HubCancelled, or SurroundingsError ("hub_…"): then ask again later."""
+        try:
+            with self._connection.call(cancelled=self._cancelled):
+                while len(self._collected) < PAGE and (model := next(self._results, None)):
+                    self._collected.append(model)
+        except SurroundingsError:
+            self._results = self._walk()  # a generator that raised is at its end; what was seen is skipped
+            raise
         if self._cancelled.is_set():
             raise HubCancelled
+        models, self._collected = self._collected, []
         return SearchPage(tuple(models), is_last=len(models) < PAGE)
 
     def _walk(self) -> Iterator[ModelSummary]:

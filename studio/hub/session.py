@@ -1,8 +1,9 @@
 """The one place where `huggingface_hub`'s client is set up, bounded in time, and its errors become ours.
 
 `huggingface_hub` waits for ever in several calls (a listing has no time-out in 1.x and 2.x) and retries an unreachable
-host for half a minute. Its public `set_client_factory` lets us hang a hook before each request: there we fill in
-missing time-outs, stop after a few attempts at one address, and notice that another thread cancelled the call.
+host for half a minute, a busy one for as long as it asks. Its public `set_client_factory` lets us hang hooks around
+each request: there we fill in missing time-outs, stop after two attempts at one address, and notice that another thread
+cancelled the call.
 """
 
 from __future__ import annotations
@@ -63,8 +64,11 @@ def install() -> None:
     kind, hooks = type(session), session.event_hooks
 
     def factory() -> Any:  # Any: see the import
-        before = [*hooks.get("request", []), _before_request]
-        return kind(event_hooks={**hooks, "request": before}, follow_redirects=True, timeout=None)
+        ours: dict[str, list[Any]] = {  # Any: hooks take what the import says
+            "request": [*hooks.get("request", []), _before_request],
+            "response": [*hooks.get("response", []), _after_response],
+        }
+        return kind(event_hooks={**hooks, **ours}, follow_redirects=True, timeout=None)
 
     set_client_factory(factory)
 
@@ -79,10 +83,23 @@ def _before_request(request: Any) -> None:  # Any: see the import
         return
     if call.cancelled is not None and call.cancelled.is_set():
         raise HubCancelled
-    address = f"{request.method} {request.url}"
-    call.attempts[address] += 1
-    if call.attempts[address] > ATTEMPTS:
+    call.attempts[_address(request)] += 1
+    if call.attempts[_address(request)] > ATTEMPTS:
         raise unreachable(str(request.url))
+
+
+def _after_response(response: Any) -> None:  # Any: see the import
+    """Say at once what `huggingface_hub` would sleep over: a busy Hub may ask for minutes."""
+    call = _call.get()
+    if call is None:
+        return
+    status, attempts = response.status_code, call.attempts[_address(response.request)]
+    if status == 429 or (status >= 500 and attempts >= ATTEMPTS):
+        raise _status_error(status, response.headers.get("Retry-After"), str(response.request.url))
+
+
+def _address(request: Any) -> str:  # Any: see the import
+    return f"{request.method} {request.url}"
 
 
 @contextlib.contextmanager

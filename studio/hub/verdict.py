@@ -9,6 +9,8 @@ from engine.protocol.errors import EngineError, Problem
 from studio.hub import model_files
 from studio.hub.records import Config, Verdict
 
+MISSING = "model_file_missing"
+
 
 class Architectures(Protocol):
     """What we ask the engine: `engine.models.registry` answers it."""
@@ -115,9 +117,7 @@ def _file_problems(files: Sequence[str]) -> list[Problem]:
 
 def missing_file(name: str) -> Problem:
     """The reason for a file that the others promise."""
-    return Problem(
-        "model_file_missing", f"The file {name} is missing.", "Download the model again.", arguments={"file": name}
-    )
+    return Problem(MISSING, f"The file {name} is missing.", "Download the model again.", arguments={"file": name})
 
 
 def _no_config(files: Sequence[str]) -> Problem:

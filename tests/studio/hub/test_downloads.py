@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import psutil
 import pytest
@@ -14,10 +16,14 @@ from huggingface_hub import try_to_load_from_cache
 
 from engine.models import registry
 from engine.protocol.errors import SurroundingsError
+from engine.protocol.files import Disk, use_disk
 from engine.protocol.recipe import ModelRef
 from studio.environment import child_environment
 from studio.home import Home
 from studio.hub.client import Hub
+from studio.hub.connection import Connection
+from studio.hub.download import EXIT_DONE, Supervisor
+from studio.hub.download_state import DownloadFolder, DownloadRequest
 from studio.hub.downloads import Download, Downloads
 from studio.settings import Settings
 from tests.helpers.hub_content import Account, Repository
@@ -245,6 +251,25 @@ def test_a_command_of_an_earlier_attempt_does_not_stop_a_later_one(
     hub_server.faults.clear()
     downloads.resume(identity)
     assert finish(downloads, identity).state == "done"
+
+
+def test_the_transfer_goes_on_when_the_homes_own_disk_is_full(
+    home: Home, settings: Settings, repository: Repository, hub_server: HubServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class FullHome(Disk):
+        def write(self, file: IO[bytes], data: bytes | memoryview) -> None:
+            if str(home.root) in file.name:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            super().write(file, data)
+
+    folder = DownloadFolder(home.downloads / "by-hand")
+    folder.path.mkdir()
+    folder.write_request(DownloadRequest("by-hand", "acme/tiny", "main", settings.hub_cache or "", "", IMPATIENT))
+    connection = Connection(endpoint=hub_server.endpoint)
+    with use_disk(FullHome()):
+        assert Supervisor(folder, connection).run() == EXIT_DONE
+    assert "progress could not be written" in capsys.readouterr().err
+    assert_usable(home, settings, repository)
 
 
 def test_names_and_ids_that_are_none_are_refused(downloads: Downloads) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -85,6 +87,27 @@ def test_cancelling_ends_the_search_before_its_next_request(hub: Hub, hub_server
     with pytest.raises(HubCancelled):
         search.next_page()
     assert hub_server.requests == []
+
+
+def test_a_search_that_failed_can_be_asked_again(hub: Hub, hub_server: HubServer) -> None:
+    for number in range(30):
+        hub_server.add_model(f"acme/model-{number:02d}", files={"config.json": b"{}"}, downloads=number)
+    hub_server.order("busy", "/api/models", status=429, headers={"Retry-After": "600"})
+    search = hub.search(SearchQuery())
+    begun = time.monotonic()
+    with pytest.raises(SurroundingsError) as error:
+        search.next_page()
+    assert (error.value.code, error.value.arguments["retry_after"]) == ("hub_busy", "600")
+    assert time.monotonic() - begun < 5, "a busy Hub kept a worker waiting"
+    assert len(search.next_page().models) == 30
+
+
+def test_the_facade_costs_no_import_of_the_hubs_client() -> None:
+    code = (
+        "import sys, studio.hub.client; print([m for m in ('huggingface_hub', 'httpx2', 'torch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.scenario("S20")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import msgspec
 import pytest
 from huggingface_hub import scan_cache_dir, try_to_load_from_cache
 
 from engine.protocol.errors import SurroundingsError
+from engine.protocol.files import Disk, use_disk
 from studio.hub.board import Board
+from studio.hub.cache_layout import RepositoryCache
 from studio.hub.connection import Connection
 from studio.hub.download_state import DownloadProgress, DownloadRequest, TransferLimits
 from studio.hub.fetch import RepositoryFetch
@@ -32,6 +36,34 @@ def repository(hub_server: HubServer, llama: Path) -> Repository:
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
+
+
+class Killed(BaseException):
+    """The process is gone: nothing that catches errors may catch this."""
+
+
+class DyingDisk(Disk):
+    """Dies before its n-th operation."""
+
+    def __init__(self, moment: int) -> None:
+        self.left = moment
+
+    def _live(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise Killed
+
+    def write(self, file: IO[bytes], data: bytes | memoryview) -> None:
+        self._live()
+        super().write(file, data)
+
+    def sync(self, file: IO[bytes]) -> None:
+        self._live()
+        super().sync(file)
+
+    def replace(self, source: Path, target: Path) -> None:
+        self._live()
+        super().replace(source, target)
 
 
 Fetch = Callable[..., Board]
@@ -312,6 +344,35 @@ def test_a_resumed_download_stays_at_its_commit(fetch: Fetch, repository: Reposi
         fetch(commit="f" * 40)
     assert error.value.code == "hub_revision_not_found"
     assert fetch(commit=repository.commit).snapshot().commit == repository.commit
+
+
+def test_killed_at_any_write_sync_or_rename_the_next_attempt_makes_it_whole(
+    fetch: Fetch, hub_server: HubServer, llama: Path, tmp_path: Path, cache: Path
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    for name in ("config.json", "tokenizer.json", WEIGHTS):
+        shutil.copy(llama / name, small)
+    repository = hub_server.add_model("acme/tiny", small)
+    for moment in range(1, 200):
+        shutil.rmtree(cache, ignore_errors=True)
+        try:
+            with use_disk(DyingDisk(moment)):
+                fetch()
+            break
+        except Killed:
+            pass
+        scan = scan_cache_dir(cache)
+        assert [str(w) for w in scan.warnings if "Snapshots dir" not in str(w)] == []
+        for name, file in repository.files.items():
+            found = try_to_load_from_cache("acme/tiny", name, cache_dir=cache, revision=repository.commit)
+            assert found is None or Path(str(found)).read_bytes() == file.data, "half a file has a final name"
+        fetch()
+        shutil.rmtree(cache / ".locks")
+        for left in RepositoryCache(cache, "acme/tiny").leftovers():
+            left.unlink()
+        assert_whole(cache, repository)
+    assert moment > 3 * len(repository.files), "the disk was hardly used"
 
 
 @pytest.mark.parametrize("name", ["..\\evil.json", "../additional_chat_templates/evil.jinja", "C:evil.json"])
