@@ -50,31 +50,39 @@ def histogram(lengths: npt.NDArray[np.int64]) -> Histogram:
 
 
 def stored_issues(stores: tuple[TokenStore, ...]) -> list[Issue]:
-    """What the rows themselves carry (their flags), over all stores."""
+    """What the rows themselves carry (their flags), over all stores: those to train on, then those to evaluate on."""
     issues = []
     for code, kind in ISSUES.items():
-        rows = [np.flatnonzero(store.rows["flags"] >> np.uint32(kind.bit) & np.uint32(1)) for store in stores]
-        count = sum(found.size for found in rows)
-        if count:
-            places = [
-                _place(store, int(row)) for store, found in zip(stores, rows, strict=True) for row in found[:EXAMPLES]
-            ]
-            issues.append(Issue(code, count, kind.effect, kind.message, tuple(places[:EXAMPLES])))
+        found = [np.flatnonzero(store.rows["flags"] >> np.uint32(kind.bit) & np.uint32(1)) for store in stores]
+        places = [
+            _place(number, store, int(row))
+            for number, (store, rows) in enumerate(zip(stores, found, strict=True))
+            for row in rows[:EXAMPLES]
+        ]
+        issues += _issue(code, sum(rows.size for rows in found), places)
     return issues
 
 
-def row_issue(code: str, stores: tuple[TokenStore, ...], rows: Rows, positions: npt.NDArray[np.int64]) -> list[Issue]:
-    """An issue about some of the usable rows, given by their positions; none for no rows."""
-    if not positions.size:
-        return []
+def row_issue(code: str, sides: list[tuple[tuple[TokenStore, ...], Rows, npt.NDArray[np.int64], int]]) -> list[Issue]:
+    """An issue about some usable rows of each side; a side is stores, rows, positions in the rows, and the number of
+    its first data set."""
+    places = [
+        _place(first + int(rows.store[at]), stores[int(rows.store[at])], int(rows.number[at]))
+        for stores, rows, positions, first in sides
+        for at in positions[:EXAMPLES]
+    ]
+    return _issue(code, sum(positions.size for _, _, positions, _ in sides), places)
+
+
+def _issue(code: str, count: int, places: list[Place]) -> list[Issue]:
     kind = ISSUES[code]
-    places = [_place(stores[int(rows.store[at])], int(rows.number[at])) for at in positions[:EXAMPLES]]
-    return [Issue(code, int(positions.size), kind.effect, kind.message, tuple(places))]
+    return [Issue(code, int(count), kind.effect, kind.message, tuple(places[:EXAMPLES]))] if count else []
 
 
-def _place(store: TokenStore, row: int) -> Place:
+def _place(dataset: int, store: TokenStore, row: int) -> Place:
     record = store.rows[row]
-    return Place(store.meta.files[int(record["file"])], int(record["line"]), store.meta.reasons.get(row, ""))
+    reason = store.meta.reasons.get(row, "")
+    return Place(store.meta.files[int(record["file"])], int(record["line"]), reason, dataset)
 
 
 def repeated(stores: tuple[TokenStore, ...], rows: Rows) -> npt.NDArray[np.int64]:

@@ -55,15 +55,19 @@ def open_dataset(
     tokenizer_folder: Path,
     cache_folder: Path,
     progress: Progress,
-    hashes: ContentHashes | None = None,
+) -> PreparedData:
+    """`prepare` with the tokenizer of a model folder. Raises what it raises and what `load_tokenizer` raises."""
+    return prepare(recipe, load_tokenizer(tokenizer_folder), cache_folder, progress, ContentHashes())
+
+
+def prepare(
+    recipe: ResolvedRecipe, tokenizer: TextTokenizer, cache_folder: Path, progress: Progress, hashes: ContentHashes
 ) -> PreparedData:
     """Tokenise what is not in the cache, split, pack and count. `progress(phase, done, total, unit)` is called often
     and may raise to cancel.
 
-    Raises SurroundingsError where files, format, tokenizer or template do not do or no row is left; OSError.
+    Raises SurroundingsError where files, format or template do not do or no row is left; OSError.
     """
-    hashes = hashes or ContentHashes()
-    tokenizer = load_tokenizer(tokenizer_folder)
     sources = [open_source(dataset, recipe, tokenizer) for dataset in recipe.datasets]
     evaluation_sources = [open_source(dataset, recipe, tokenizer) for dataset in recipe.evaluation_datasets]
     stores = tuple(tokenise(source, cache_folder, hashes, progress) for source in sources)
@@ -148,19 +152,18 @@ def _issues(
     evaluation: _Side,
     evaluation_stores: Stores,
 ) -> list[Issue]:
-    whole = cut(stores, everything, recipe.sequence_length)
-    still_there = np.setdiff1d(whole.truncated, whole.nothing_left)
+    pools = [(stores, everything, 0), (evaluation_stores, usable_rows(evaluation_stores), len(stores))]
+    cuts = [(pool, cut(pool[0], pool[1], recipe.sequence_length)) for pool in pools]
+    leaked = shared(evaluation.stores, evaluation.rows, training.stores, training.rows)
+    first = len(stores) if evaluation_stores else 0
     return [
         *stored_issues(stores + evaluation_stores),
-        *row_issue("too_long", stores, everything, still_there),
-        *row_issue("nothing_left", stores, everything, whole.nothing_left),
-        *row_issue("duplicate", stores, everything, repeated(stores, everything)),
         *row_issue(
-            "leakage",
-            evaluation.stores,
-            evaluation.rows,
-            shared(evaluation.stores, evaluation.rows, training.stores, training.rows),
+            "too_long", [(a, b, np.setdiff1d(part.truncated, part.nothing_left), c) for (a, b, c), part in cuts]
         ),
+        *row_issue("nothing_left", [(a, b, part.nothing_left, c) for (a, b, c), part in cuts]),
+        *row_issue("duplicate", [(stores, everything, repeated(stores, everything), 0)]),
+        *row_issue("leakage", [(evaluation.stores, evaluation.rows, leaked, first)]),
     ]
 
 

@@ -39,7 +39,9 @@ class TextTokenizer:
         special_tokens: Mapping[str, str],
         model_template: str | None,
         adds_bos: bool | None,
+        content_hash: str,
     ) -> None:
+        """`adds_bos` None: as the tokenizer itself does. `content_hash` stands for the tokenizer's file."""
         tokenizer.no_truncation()  # a tokenizer.json may carry either; both would change what is trained
         tokenizer.no_padding()
         self._tokenizer = tokenizer
@@ -54,9 +56,8 @@ class TextTokenizer:
         self.adds_bos = self.bos is not None and (self._post_processor_adds_bos() if adds_bos is None else adds_bos)
         longest_first = sorted(self.special_texts, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
-        digest = hashlib.sha256(tokenizer.to_str().encode())
-        digest.update(json.dumps([sorted(self.special_tokens.items()), self.adds_bos]).encode())
-        self.hash = digest.hexdigest()
+        identity = [content_hash, sorted(self.special_tokens.items()), self.adds_bos]
+        self.hash = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
     @property
     def vocabulary_size(self) -> int:
@@ -143,7 +144,8 @@ def load_tokenizer(folder: Path) -> TextTokenizer:
             path=str(folder),
         )
     try:
-        tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        content = path.read_bytes()
+        tokenizer = tokenizers.Tokenizer.from_buffer(content)
     except Exception as error:  # tokenizers raises plain Exception for whatever is wrong with the file
         raise SurroundingsError(
             "tokenizer_broken", f"{path} cannot be read: {error}", "Download the model again.", path=str(path)
@@ -155,6 +157,7 @@ def load_tokenizer(folder: Path) -> TextTokenizer:
         _special_tokens(folder, config),
         _chat_template(folder, config),
         adds_bos if isinstance(adds_bos, bool) else None,
+        hashlib.sha256(content).hexdigest(),
     )
 
 

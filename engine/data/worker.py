@@ -15,7 +15,7 @@ from engine.data.formats import require_trainable
 from engine.data.identity import ContentHashes
 from engine.data.inspecting import RowCursor, inspect, preview, summarise
 from engine.data.marking import Marker, Shape
-from engine.data.preparing import open_dataset
+from engine.data.preparing import prepare
 from engine.data.reading import list_files
 from engine.data.tokenising import look_at, open_source
 from engine.data.tokenizer import TextTokenizer, load_tokenizer
@@ -40,6 +40,7 @@ from engine.protocol.errors import EngineError, Problem, SurroundingsError
 from engine.protocol.recipe import DatasetRef, ModelRef, Recipe, ResolvedRecipe, resolve
 
 PROGRESS_SECONDS = 0.1
+TOKENIZER_KINDS = (".json", ".jinja")
 
 
 class _Reporter:
@@ -70,7 +71,7 @@ class Worker:
     def __init__(self, output: IO[bytes]) -> None:
         self._output = output
         self._hashes = ContentHashes()
-        self._tokenizer: tuple[str, TextTokenizer] | None = None
+        self._tokenizer: tuple[object, TextTokenizer] | None = None
         self._cursor: tuple[object, RowCursor] | None = None
 
     def serve(self, lines: Iterable[bytes]) -> None:
@@ -123,9 +124,9 @@ class Worker:
         if isinstance(request, InspectTokens):
             return self._tokens(request)
         if isinstance(request, MeasureData):
-            data = open_dataset(
+            data = prepare(
                 _resolved(request.recipe),
-                Path(request.tokenizer_folder),
+                self._load(request.tokenizer_folder),
                 Path(request.cache_folder),
                 _Reporter(self, request.id),
                 self._hashes,
@@ -158,16 +159,22 @@ class Worker:
         return inspect(request, rows[0], marker, recipe.sequence_length)
 
     def _load(self, folder: str) -> TextTokenizer:
-        if self._tokenizer is None or self._tokenizer[0] != folder:
-            self._tokenizer = (folder, load_tokenizer(Path(folder)))
+        key = _identity([path for path in sorted(Path(folder).glob("*")) if path.suffix in TOKENIZER_KINDS])
+        if self._tokenizer is None or self._tokenizer[0] != (folder, key):
+            self._tokenizer = ((folder, key), load_tokenizer(Path(folder)))
         return self._tokenizer[1]
 
     def _rows_of(self, dataset: DatasetRef) -> RowCursor:
         listing = list_files(Path(dataset.path))
-        key = [(str(file), (status := file.stat()).st_size, status.st_mtime_ns) for file in listing.files]
+        key = _identity(listing.files)
         if self._cursor is None or self._cursor[0] != key:
             self._cursor = (key, RowCursor(listing))
         return self._cursor[1]
+
+
+def _identity(files: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
+    """What changes when one of the files does."""
+    return tuple((str(file), (status := file.stat()).st_size, status.st_mtime_ns) for file in files)
 
 
 def _resolved(recipe: Recipe) -> ResolvedRecipe:

@@ -13,17 +13,21 @@ from engine.protocol.recipe import DatasetRef, Recipe
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A row of a data set: the file (relative to the data set), the line from 1, and the reason where it has its own."""
+    """A row of a data set: the file (relative to the data set), the line from 1, and a reason of its own if any.
+
+    `dataset` counts the recipe's data sets from 0, those for evaluation after the others.
+    """
 
     file: str
     line: int
     reason: str = ""
+    dataset: int = 0
 
 
 class Issue(msgspec.Struct, frozen=True):
     """Something about rows that the user should know before training.
 
-    `effect`: "kept" (trained as it is), "cut" (trained in part), "left_out" (not trained). `examples` are the first few.
+    `effect`: "kept" (trained as it is), "cut" (trained in part), "left_out" (not trained). `examples`: the first few.
     """
 
     code: str
@@ -153,7 +157,7 @@ class DataAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="answer"):
 
 
 class DataProgress(DataAnswer, frozen=True, kw_only=True, tag="progress"):
-    """`phase` "reading", "tokenising" or "packing"; `done` of `total` in `unit` ("bytes" or "rows"). Total 0: unknown."""
+    """`phase` "reading", "tokenising" or "packing"; `done` of `total` in `unit` ("bytes", "rows"); total 0: unknown."""
 
     phase: str
     done: int
@@ -178,8 +182,8 @@ class PreviewRow(msgspec.Struct, frozen=True):
 class DatasetPreviewed(DataAnswer, frozen=True, kw_only=True, tag="preview"):
     """What a data set looks like.
 
-    `format` is the one in force (detected or given), "" where none fits. `columns` are all field names seen; `mapping` is
-    our role → their column, as detected, with the mapping asked for laid over it. `evidence` is one sentence.
+    `format` is the one in force (detected or given), "" where none fits. `columns` are all field names seen; `mapping`
+    is our role → their column, as detected, with the mapping asked for laid over it. `evidence` is one sentence.
     `rows` are the readable rows among the first, as JSON texts, each with its place; `problems` the unreadable ones.
     `complete` says that these are all the rows there are.
     """
@@ -224,9 +228,9 @@ class RowsPaged(DataAnswer, frozen=True, kw_only=True, tag="rows"):
 class TokensInspected(DataAnswer, frozen=True, kw_only=True, tag="tokens"):
     """One row as tokens, all arrays of one length.
 
-    `texts[i]` is what token i stands for in the rendered text (several tokens may share one character: all but the first
-    are then empty). `trained[i]`: whether predicting token i counts. `special[i]`: a control token. Tokens from `cut_at`
-    on are not trained on. `rendered` is the text, `issues` are codes; `reason` says why a row is left out.
+    `texts[i]` is what token i stands for in the rendered text (several tokens may share one character: all but the
+    first are then empty). `trained[i]`: whether predicting token i counts. `special[i]`: a control token. Tokens from
+    `cut_at` on are not trained on. `rendered` is the text, `issues` are codes; `reason` says why a row is left out.
     """
 
     place: Place
