@@ -21,9 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     parser.add_argument("--step", default="best", metavar="best|last|N", help="which checkpoint (default best)")
     parser.add_argument("--format", choices=("peft", "merged"), required=True, help="adapter, or the whole model")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="a new or empty folder (default: among the exports)"
-    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="a new or empty folder (default: among the exports)")
 
 
 def run(studio: Studio, given: argparse.Namespace, output: Output) -> ExitCode:

@@ -21,9 +21,7 @@ HELP = "answer prompts with a run or a model"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "subject", metavar="RUN|MODEL", help="a run, a model folder, or a downloaded model"
-    )
+    parser.add_argument("subject", metavar="RUN|MODEL", help="a run, a model folder, or a downloaded model")
     parser.add_argument("--prompt", action="append", required=True, dest="prompts", help="may be given several times")
     parser.add_argument("--step", default="best", metavar="best|last|base|N", help="which checkpoint of a run")
     parser.add_argument("--tokens", type=int, default=128, help="most tokens of an answer (default 128)")

@@ -17,15 +17,11 @@ HELP = "memory, speed, time and problems of a recipe"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_recipe_arguments(parser)
-    parser.add_argument("--measure", action="store_true", help="measure this machine first (a few seconds)")
 
 
 def run(studio: Studio, given: argparse.Namespace, output: Output) -> ExitCode:
     """DONE where the recipe can be launched, else REFUSED."""
     document = read_document(studio, given.recipe, given.settings)
-    if given.measure:
-        output.note("Measuring this machine.")
-        studio.rates.measure(studio.machine())
     planned = plan_with_progress(studio, document.recipe, output)
     print_plan(planned, output)
     output.result({"can_launch": planned.can_launch, "plan": planned.plan, "problems": planned.problems})
