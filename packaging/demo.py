@@ -120,7 +120,7 @@ def _report(outcome: Outcome, adapter: Path, merged: Path) -> None:
 def main() -> int:
     demo_model.ensure(MODEL)
     launched = json.loads(_anneal("train", str(RECIPE), "--detach", "--json", capture=True))
-    run = str(launched["run"])
+    run = str(launched["id"])
     if display_answers():
         _open_window()
     try:
