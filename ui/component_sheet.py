@@ -129,6 +129,7 @@ class ComponentSheet(QWidget):
             for on in (False, True):
                 mark = kind()
                 mark.setAutoExclusive(False)
+                mark.setAccessibleName(f"{kind.__name__}, {'on' if on else 'off'}")
                 mark.setChecked(on)
                 row.addWidget(mark)
         bar = Progress("progress")

@@ -116,11 +116,9 @@ def setting_words(spec: FieldSpec, value: Setting) -> str:
 
 
 def bind_undo(widget: QWidget, document: RecipeDocument, undo: str, redo: str) -> None:
-    """Undo and redo keys for everything below `widget`; a text field that is being edited has its own undo first."""
+    """Undo and redo keys while `widget` is seen; a text field that is being edited has its own undo first."""
     for keys, step in ((undo, document.undo), (redo, document.redo)):
-        shortcut = QShortcut(QKeySequence(keys), widget)
-        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        shortcut.activated.connect(step)
+        QShortcut(QKeySequence(keys), widget).activated.connect(step)
 
 
 def _setting(value: object) -> Setting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -134,6 +134,5 @@ class Wizard(View):
         following = QShortcut(QKeySequence(keys["step.next"].keys), self, self._next)
         back = QShortcut(QKeySequence(keys["step.back"].keys), self, lambda: self.go(self.index - 1))
         for shortcut in (following, back):
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.setAutoRepeat(False)  # a held key must not run through the steps
         self.footer.next.set_keys(shown(keys["step.next"].keys))

@@ -50,7 +50,7 @@ class _Levels(QSyntaxHighlighter):
 
 
 class LogDrawer(QWidget):
-    """Newest line at the bottom. `actions` is a layout for buttons at the right of the header."""
+    """Newest line at the bottom. `buttons` is a layout for buttons at the right of the header."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -77,7 +77,7 @@ class LogDrawer(QWidget):
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setTabChangesFocus(True)
         self._levels = _Levels(self.text.document())
-        self.actions = QHBoxLayout()
+        self.buttons = QHBoxLayout()
         head = QHBoxLayout()
         head.setSpacing(8)
         head.addWidget(Text(tr("Log"), weight=600))
@@ -85,7 +85,7 @@ class LogDrawer(QWidget):
         head.addWidget(self.search)
         head.addStretch(1)
         head.addWidget(self.follow)
-        head.addLayout(self.actions)
+        head.addLayout(self.buttons)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 6, 20, 6)
         column.setSpacing(4)
