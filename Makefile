@@ -15,7 +15,7 @@ run:  ## open the window
 
 test:  ## every test, in two processes; fails on a skip that is not listed and on a scenario that did not run
 	@packaging/setup.sh test
-	@QT_QPA_PLATFORM=offscreen OMP_NUM_THREADS=1 $(PYTEST) -n 2 --scenarios tests
+	@QT_QPA_PLATFORM=offscreen OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadfile --scenarios tests
 
 screenshots:  ## each screen in both themes and two scales, into build/screenshots
 	@packaging/setup.sh test
