@@ -13,10 +13,10 @@ from math import sqrt
 
 from engine.graph.builder import Builder
 from engine.graph.dims import LAYER, R
-from engine.graph.errors import GraphError
 from engine.graph.graph import Graph, Node, Value
 from engine.graph.ops.step import STEP_STATE
 from engine.graph.rewrites.replay import replay
+from engine.protocol.errors import SurroundingsError
 
 WEIGHT = ".weight"
 ADAPTER_A, ADAPTER_B = ".lora_A.weight", ".lora_B.weight"
@@ -57,11 +57,16 @@ def lora_targets(graph: Graph) -> tuple[str, ...]:
 
 
 def attach_lora(graph: Graph, options: LoraOptions, *, training: bool = True) -> Graph:
-    """`graph` with adapters on the targets; without dropout where not `training`. GraphError for unknown targets."""
+    """`graph` with adapters on the targets; without dropout where not `training`. SurroundingsError for unknown targets."""
     unknown = set(options.targets) - set(lora_targets(graph))
     if unknown or not options.targets:
         known = ", ".join(lora_targets(graph))
-        raise GraphError("graph.unknown_target", f"no projection is called {sorted(unknown)}; there are {known}")
+        raise SurroundingsError(
+            "unknown_lora_target",
+            f"This model has no projection called {' or '.join(sorted(unknown)) or 'nothing'}.",
+            f"Choose among {known}.",
+            where="lora_targets",
+        )
     sites = {node: number for number, node in enumerate(n for n in graph.nodes if n.op == "linear")}
     dropout = options.dropout if training else 0.0
 

@@ -18,6 +18,7 @@ from engine.graph.rewrites.replay import replay
 from engine.graph.types import DType
 from engine.graph.verify import verify_graph
 from engine.models.registry import build_model
+from engine.protocol.errors import SurroundingsError
 from tests.helpers.finite_differences import check_gradients, gradients_of
 from tests.helpers.numpy_graph import Array, random_inputs, run_graph
 from tests.helpers.tiny_models import QWEN3
@@ -88,8 +89,11 @@ def test_the_mask_of_a_target_does_not_depend_on_the_other_targets() -> None:
 
 def test_unknown_targets_are_named_and_scaling_follows_the_options() -> None:
     assert lora_targets(BLOCK) == ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-    with pytest.raises(GraphError, match=r"\['w_pack'\]; there are q_proj, k_proj"):
+    with pytest.raises(SurroundingsError, match="no projection called w_pack") as caught:
         attach_lora(BLOCK, replace(LORA, targets=("q_proj", "w_pack")))
+    assert caught.value.remedy.startswith("Choose among q_proj, k_proj")
+    with pytest.raises(SurroundingsError):
+        attach_lora(BLOCK, replace(LORA, targets=()))
     assert LORA.factor == 2.0
     assert replace(LORA, rank=4, rank_stabilised=True).factor == 3.0
 
