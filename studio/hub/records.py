@@ -16,7 +16,7 @@ Sort = Literal["downloads", "likes", "updated", "created", "trending"]
 TrainableState = Literal["trainable", "refused", "unknown"]
 TokenSource = Literal["none", "stored", "environment"]
 Origin = Literal["cache", "folder"]
-Config = dict[str, Any]
+Config = dict[str, Any]  # Any: see the import
 
 
 class Verdict(msgspec.Struct, frozen=True):
