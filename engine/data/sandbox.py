@@ -77,18 +77,17 @@ class Sandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
 
     intercepted_binops = frozenset({"*", "**", "%"})
 
-    def call_binop(self, context: jinja2.runtime.Context, operator: str, left: Any, right: Any) -> Any:
-        # Any: operands are whatever the template computed
-        if operator == "**" and (abs(right) > EXPONENT or abs(left) > 1 << 32):
-            raise jinja2.exceptions.SecurityError("A chat template may not compute a number of this size.")
+    def call_binop(self, context: jinja2.runtime.Context, operator: str, left: object, right: object) -> object:
+        if operator == "**":
+            _refuse_huge_power(left, right)
         if operator == "*":
             _refuse_huge_product(left, right)
         if operator == "%":
             _refuse_wide_format(left)
         return super().call_binop(context, operator, left, right)
 
-    def call(self, context: jinja2.runtime.Context, called: Any, /, *args: Any, **kwargs: Any) -> Any:
-        # Any: a template calls whatever it found. Sizes are refused for methods such as ljust and zfill.
+    def call(self, context: jinja2.runtime.Context, called: object, /, *args: object, **kwargs: object) -> object:
+        # Sizes are refused for methods such as ljust and zfill.
         _refuse_huge_arguments(args, kwargs)
         return super().call(context, called, *args, **kwargs)
 
@@ -97,6 +96,11 @@ class Sandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         if wrapped is not None:
             _refuse_wide_format(value.__self__)
         return wrapped
+
+
+def _refuse_huge_power(base: object, exponent: object) -> None:
+    if isinstance(base, int) and isinstance(exponent, int) and (abs(exponent) > EXPONENT or abs(base) > 1 << 32):
+        raise jinja2.exceptions.SecurityError("A chat template may not compute a number of this size.")
 
 
 def _refuse_huge_product(left: object, right: object) -> None:
@@ -124,7 +128,7 @@ def _refuse_huge_arguments(args: tuple[object, ...], kwargs: dict[str, object]) 
 
 def _bounded(filter_: Callable[..., Any]) -> Callable[..., Any]:  # Any: filters take and give whatever they like
     @functools.wraps(filter_)
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def checked(*args: object, **kwargs: object) -> object:
         _refuse_huge_arguments(args, kwargs)
         return filter_(*args, **kwargs)
 
