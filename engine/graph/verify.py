@@ -2,7 +2,7 @@
 
 Checked: each name means one value; each value has one producer, and nothing is read before it is made (so there is
 no cycle); each op exists, with the right number of operands and results; each result's type is what the op's rule
-infers; nothing reads a value after an op has overwritten it; the outputs exist.
+infers; nothing reads a value, or a view of it, after an op has overwritten it; the outputs exist.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from __future__ import annotations
 from engine.graph.catalogue import CATALOGUE, Catalogue, spec_of
 from engine.graph.errors import GraphError
 from engine.graph.graph import Graph, Node, Value
+from engine.graph.opspec import OpSpec
 
 
 def verify_graph(graph: Graph, catalogue: Catalogue = CATALOGUE) -> None:
     """GraphError for the first thing that is not legal."""
     known: dict[str, Value] = {}
     overwritten: dict[Value, Node] = {}
+    memory: dict[Value, Value] = {}  # views and new contents → the value whose memory they are
     for value in (*graph.inputs, *(parameter.value for parameter in graph.parameters)):
         _define(graph, known, value, f"{graph.name}: input")
     for node in graph.nodes:
         for value in node.inputs:
             _check_read(graph, node, value, known, overwritten)
         _check_types(graph, node, catalogue)
-        for result, operand in spec_of(node.op, catalogue).updates.items():
-            _check_update(node, result, operand)
-            overwritten[node.inputs[operand]] = node
+        _overwrite(node, spec_of(node.op, catalogue), memory, overwritten)
         for value in node.outputs:
             _define(graph, known, value, node.name)
     for value in graph.outputs:
@@ -72,6 +72,18 @@ def _check_types(graph: Graph, node: Node, catalogue: Catalogue) -> None:
     for value, expected in zip(node.outputs, types, strict=True):
         if value.type != expected:
             raise GraphError("graph.bad_type", f"{node.name}: result {value} disagrees with the op's rule: {expected}")
+
+
+def _overwrite(node: Node, spec: OpSpec, memory: dict[Value, Value], overwritten: dict[Value, Node]) -> None:
+    """Mark all that lies in the memory this node writes over; note in whose memory its results lie."""
+    for result, operand in spec.updates.items():
+        _check_update(node, result, operand)
+        base = memory.get(node.inputs[operand], node.inputs[operand])
+        for value in (base, *(other for other, owner in memory.items() if owner == base)):
+            overwritten[value] = node
+        memory[node.outputs[result]] = base
+    if spec.is_view:
+        memory[node.outputs[0]] = memory.get(node.inputs[0], node.inputs[0])
 
 
 def _check_update(node: Node, result: int, operand: int) -> None:

@@ -57,15 +57,18 @@ def lora_targets(graph: Graph) -> tuple[str, ...]:
 
 
 def attach_lora(graph: Graph, options: LoraOptions, *, training: bool = True) -> Graph:
-    """`graph` with adapters on the targets; without dropout where not `training`. SurroundingsError for unknown targets."""
+    """`graph` with adapters on the targets, without dropout where not `training`.
+
+    SurroundingsError where there is no target, or one that the block does not have.
+    """
     unknown = set(options.targets) - set(lora_targets(graph))
     if unknown or not options.targets:
         known = ", ".join(lora_targets(graph))
+        what = (
+            f"projections that this model does not have: {', '.join(sorted(unknown))}" if unknown else "no projection"
+        )
         raise SurroundingsError(
-            "unknown_lora_target",
-            f"This model has no projection called {' or '.join(sorted(unknown)) or 'nothing'}.",
-            f"Choose among {known}.",
-            where="lora_targets",
+            "unknown_lora_target", f"LoRA is to adapt {what}.", f"Choose among {known}.", where="lora_targets"
         )
     sites = {node: number for number, node in enumerate(n for n in graph.nodes if n.op == "linear")}
     dropout = options.dropout if training else 0.0

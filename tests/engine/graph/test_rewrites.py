@@ -89,7 +89,7 @@ def test_the_mask_of_a_target_does_not_depend_on_the_other_targets() -> None:
 
 def test_unknown_targets_are_named_and_scaling_follows_the_options() -> None:
     assert lora_targets(BLOCK) == ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-    with pytest.raises(SurroundingsError, match="no projection called w_pack") as caught:
+    with pytest.raises(SurroundingsError, match="does not have: w_pack") as caught:
         attach_lora(BLOCK, replace(LORA, targets=("q_proj", "w_pack")))
     assert caught.value.remedy.startswith("Choose among q_proj, k_proj")
     with pytest.raises(SurroundingsError):

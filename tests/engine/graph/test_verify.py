@@ -97,6 +97,17 @@ def test_overwriting_a_value_that_is_read_later() -> None:
         verify_graph(accumulating(read_later=True))
 
 
+def test_a_view_of_an_overwritten_value_is_stale_too() -> None:
+    b = Builder("views")
+    accumulator, gradient = b.input("acc", [D]), b.input("g", [D])
+    state = b.input("input/step_state", STEP_STATE.shape, STEP_STATE.dtype)
+    before = b.reshape(accumulator, [D, 1])
+    after = b.reshape(b.one("accumulate", accumulator, gradient, state), [D, 1])
+    verify_graph(b.finish(after))
+    with pytest.raises(GraphError, match=r"accumulate 'accumulate\.1': overwrites 'reshape\.1', which add 'add\.1'"):
+        verify_graph(b.finish(b.add(after, before)))
+
+
 def test_overwriting_a_value_that_is_another_operand_or_an_output() -> None:
     graph = accumulating(read_later=False)
     node = graph.nodes[0]

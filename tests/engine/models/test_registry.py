@@ -71,23 +71,31 @@ def test_lora_targets_are_the_linears_of_a_layer(config: Json) -> None:
     assert set(describe(config).lora_targets) == modules
 
 
-def test_the_description_of_a_known_model() -> None:
-    llama_3_1_8b = {
-        **LLAMA,
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-        "vocab_size": 128256,
-        "max_position_embeddings": 131072,
-        "rope_scaling": {**LLAMA3_ROPE, "original_max_position_embeddings": 8192},
-    }
-    found = describe(llama_3_1_8b)
-    assert found.parameters == 8_030_261_248
-    assert found.weight_bytes == {"f32": 4 * found.parameters, "bf16": 2 * found.parameters}
-    assert (found.layers, found.kv_heads, found.context_length, found.tied_embeddings) == (32, 8, 131072, False)
+def sized(base: Json, hidden: int, ffn: int, layers: int, heads: str, vocabulary: int, **more: object) -> Json:
+    """A published model's config.json: heads as "queries/keys/width"."""
+    queries, keys, width = (int(each) for each in heads.split("/"))
+    names = ("num_attention_heads", "num_key_value_heads", "head_dim", "hidden_size", "intermediate_size")
+    shape = dict(zip(names, (queries, keys, width, hidden, ffn), strict=True))
+    return {**base, **shape, "num_hidden_layers": layers, "vocab_size": vocabulary, **more}
+
+
+@pytest.mark.parametrize(
+    ("config", "parameters"),
+    [
+        (sized(LLAMA, 4096, 14336, 32, "32/8/128", 128256, rope_scaling=LLAMA3_ROPE), 8_030_261_248),  # Llama 3.1 8B
+        (sized(LLAMA, 2048, 8192, 16, "32/8/64", 128256, tie_word_embeddings=True), 1_235_814_400),  # Llama 3.2 1B
+        (sized(LLAMA, 576, 1536, 30, "9/3/64", 49152, tie_word_embeddings=True), 134_515_008),  # SmolLM2 135M
+        (sized(MISTRAL, 4096, 14336, 32, "32/8/128", 32000), 7_241_732_096),  # Mistral 7B v0.1
+        (sized(QWEN2, 896, 4864, 24, "14/2/64", 151936), 494_032_768),  # Qwen2.5 0.5B
+        (sized(QWEN3, 1024, 3072, 28, "16/8/128", 151936), 596_049_920),  # Qwen3 0.6B
+    ],
+)
+def test_published_models_have_their_published_sizes(config: Json, parameters: int) -> None:
+    found = describe(config)
+    assert found.parameters == parameters
+    assert found.weight_bytes == {"f32": 4 * parameters, "bf16": 2 * parameters}
+    assert (found.layers, found.hidden_size) == (config["num_hidden_layers"], config["hidden_size"])
+    assert found.tied_embeddings is config["tie_word_embeddings"]
 
 
 def test_both_generations_of_rope_keys_mean_the_same() -> None:
