@@ -13,8 +13,9 @@ import msgspec
 
 from engine.data.formats import require_trainable
 from engine.data.identity import ContentHashes
-from engine.data.inspecting import RowCursor, inspect, preview, summarise
+from engine.data.inspecting import inspect, preview
 from engine.data.marking import Marker, Shape
+from engine.data.paging import RowCursor, Summariser, page_of_rows
 from engine.data.preparing import prepare
 from engine.data.reading import list_files
 from engine.data.tokenising import look_at, open_source
@@ -137,15 +138,11 @@ class Worker:
     def _page(self, request: PageRows) -> RowsPaged:
         recipe = _resolved(request.recipe)
         dataset = _dataset(request.recipe, request.dataset, evaluation=request.evaluation)
-        rows, more = self._rows_of(dataset).page(request.offset, request.count)
         marker: Marker | None = None
         if request.tokenizer_folder:
             marker = open_source(dataset, recipe, self._load(request.tokenizer_folder)).marker
-        shape = marker or _shape(dataset)
-        summaries = tuple(
-            summarise(request.offset + at, row, marker, shape, recipe.sequence_length) for at, row in enumerate(rows)
-        )
-        return RowsPaged(id=request.id, rows=summaries, more=more)
+        summariser = Summariser(marker, marker or _shape(dataset), recipe.sequence_length)
+        return page_of_rows(request, self._rows_of(dataset), summariser)
 
     def _tokens(self, request: InspectTokens) -> TokensInspected:
         recipe = _resolved(request.recipe)

@@ -117,7 +117,11 @@ class PreviewDataset(DataRequest, frozen=True, kw_only=True, tag="preview"):
 
 
 class PageRows(DataRequest, frozen=True, kw_only=True, tag="rows"):
-    """A page of rows of the recipe's data set number `dataset`, with token counts where `tokenizer_folder` is given."""
+    """A page of rows of the recipe's data set number `dataset`, with token counts where `tokenizer_folder` is given.
+
+    `search` keeps rows whose text holds it (case aside), `issue` those with that code (of the row itself, so neither
+    duplicates nor leakage). `offset` is the row to look from: the next page begins at the answer's `next_row`.
+    """
 
     recipe: Recipe
     dataset: int = 0
@@ -125,6 +129,8 @@ class PageRows(DataRequest, frozen=True, kw_only=True, tag="rows"):
     tokenizer_folder: str = ""
     offset: int = 0
     count: int = 50
+    search: str = ""
+    issue: str = ""
 
 
 class InspectTokens(DataRequest, frozen=True, kw_only=True, tag="tokens"):
@@ -219,10 +225,11 @@ class RowSummary(msgspec.Struct, frozen=True):
 
 
 class RowsPaged(DataAnswer, frozen=True, kw_only=True, tag="rows"):
-    """`more` says whether rows follow this page."""
+    """`more` says whether rows follow from `next_row` on. A search that takes long answers with what it has found."""
 
     rows: tuple[RowSummary, ...]
     more: bool
+    next_row: int = 0
 
 
 class TokensInspected(DataAnswer, frozen=True, kw_only=True, tag="tokens"):

@@ -128,8 +128,22 @@ def test_pages_of_rows(worker: Worker, tmp_path: Path, tokenizer: str) -> None:
     second = worker.ask(PageRows(id="3", recipe=recipe, tokenizer_folder=tokenizer, offset=4, count=4))
     assert isinstance(second, RowsPaged) and not second.more
     assert [(row.row, row.place.line, row.issues) for row in second.rows] == [(4, 5, ("no_assistant",))]
+    assert second.next_row == 5
     bare = worker.ask(PageRows(id="4", recipe=recipe, count=2))
     assert isinstance(bare, RowsPaged) and [row.tokens for row in bare.rows] == [None, None]
+
+
+def test_rows_are_searched(worker: Worker, tmp_path: Path, tokenizer: str) -> None:
+    path = write_lines(tmp_path / "rows.jsonl", [chat(f"Question {n}?", "Yes" if n % 50 else " ") for n in range(400)])
+    recipe = data_recipe(path)
+    request = PageRows(id="s", recipe=recipe, tokenizer_folder=tokenizer, search="QUESTION 12", count=4)
+    found = worker.ask(request)
+    assert isinstance(found, RowsPaged) and [row.row for row in found.rows] == [12, 120, 121, 122]
+    assert found.more and found.next_row == 123
+    rest = worker.ask(msgspec.structs.replace(request, offset=found.next_row, count=50))
+    assert isinstance(rest, RowsPaged) and [row.row for row in rest.rows] == list(range(123, 130)) and not rest.more
+    empty = worker.ask(msgspec.structs.replace(request, search="", issue="empty_assistant", count=50))
+    assert isinstance(empty, RowsPaged) and [row.row for row in empty.rows] == list(range(0, 400, 50))
 
 
 def test_a_row_as_tokens_is_what_training_sees(worker: Worker, tmp_path: Path, tokenizer: str) -> None:
