@@ -78,7 +78,7 @@ class Account:
                 module_command("studio.hub.account", action),
                 input=token,
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
                 env=dict(self._environment()),
                 timeout=PATIENCE_SECONDS,
                 check=False,

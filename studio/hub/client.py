@@ -66,7 +66,10 @@ class Hub:
         return self._local.scan()
 
     def find(self, reference: ModelRef) -> LocalModel:
-        """The model of a recipe on this disk. Blocking. Raises SurroundingsError("model_not_on_disk")."""
+        """The whole model of a recipe on this disk. Blocking.
+
+        Raises SurroundingsError("model_not_on_disk") or ("model_incomplete"), as while it is being downloaded.
+        """
         return self._local.find(reference)
 
     def deletion(self, model: LocalModel) -> Deletion:

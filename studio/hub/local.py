@@ -35,17 +35,33 @@ class LocalModels:
         return LocalScan(tuple(models), tuple(problems))
 
     def find(self, reference: ModelRef) -> LocalModel:
-        """The model that a recipe names. Raises SurroundingsError("model_not_on_disk")."""
+        """The whole model that a recipe names. Raises SurroundingsError: "model_not_on_disk" or "model_incomplete"."""
+        model = self._look_up(reference)
+        if model is None:
+            raise SurroundingsError(
+                "model_not_on_disk",
+                f"The model {reference.label()} is not on this disk.",
+                "Download it first.",
+                model=reference.label(),
+                revision=reference.revision,
+            )
+        if model.missing:
+            raise SurroundingsError(
+                "model_incomplete",
+                f"The model {model.label} is not whole: {', '.join(model.missing)} missing.",
+                "Let its download end, or start it again.",
+                model=model.label,
+                files=", ".join(model.missing),
+            )
+        return model
+
+    def _look_up(self, reference: ModelRef) -> LocalModel | None:
         if reference.source == "folder":
             folder = Path(reference.path).expanduser()
-            if (folder / model_files.CONFIG).is_file():
-                return self._in_folder(folder)
-            raise _not_on_disk(reference.path)
+            return self._in_folder(folder) if folder.is_dir() else None
         wanted = reference.revision or "main"
-        for model in self._scan_cache()[0]:
-            if model.repository == reference.repository and wanted in (model.commit, *model.revisions):
-                return model
-        raise _not_on_disk(f"{reference.repository} ({wanted})")
+        found = [model for model in self._scan_cache()[0] if model.repository == reference.repository]
+        return next((model for model in found if wanted in (model.commit, *model.revisions)), None)
 
     def deletion(self, model: LocalModel) -> Deletion:
         """What `delete` would remove."""
@@ -169,9 +185,3 @@ def _files_of(folder: Path) -> Iterator[Path]:
 
 def _utc(seconds: float | None) -> str | None:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds is not None else None
-
-
-def _not_on_disk(what: str) -> SurroundingsError:
-    return SurroundingsError(
-        "model_not_on_disk", f"The model {what} is not on this disk.", "Download it first.", model=what
-    )

@@ -187,6 +187,12 @@ def hub_error(error: Exception, repository: str, endpoint: str) -> SurroundingsE
         )
     if isinstance(error, HfHubHTTPError):
         return _status_error(error.response.status_code, error.response.headers.get("Retry-After"), endpoint)
+    if isinstance(error, OSError) and error.errno and not isinstance(error, ConnectionError | TimeoutError):
+        return SurroundingsError(
+            "hub_files_unusable",
+            f"huggingface_hub's own files cannot be used: {error.strerror or type(error).__name__}.",
+            "Check HF_HOME, its permissions and its disk.",
+        )
     if isinstance(error, ValueError):
         return SurroundingsError(
             "hub_bad_answer",

@@ -102,6 +102,17 @@ def test_a_search_that_failed_can_be_asked_again(hub: Hub, hub_server: HubServer
     assert len(search.next_page().models) == 30
 
 
+@pytest.mark.parametrize(
+    ("status", "code"), [(200, "hub_bad_answer"), (503, "hub_server_error"), (403, "hub_forbidden")]
+)
+def test_answers_that_are_none_have_a_name(hub: Hub, hub_server: HubServer, status: int, code: str) -> None:
+    hub_server.order("busy", "/api/models", status=status, times=9)
+    with pytest.raises(SurroundingsError) as error:
+        hub.search(SearchQuery()).next_page()
+    assert error.value.code == code
+    assert error.value.message
+
+
 def test_the_facade_costs_no_import_of_the_hubs_client() -> None:
     code = (
         "import sys, studio.hub.client; print([m for m in ('huggingface_hub', 'httpx2', 'torch') if m in sys.modules])"

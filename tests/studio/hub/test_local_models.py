@@ -61,6 +61,9 @@ def test_an_incomplete_model_is_marked_with_what_it_lacks(hub: Hub, cached: str,
     assert not incomplete.is_complete and incomplete.missing == ("model.safetensors",)
     assert incomplete.verdict.state == "refused"
     assert [p.arguments["file"] for p in incomplete.verdict.problems] == ["model.safetensors"]
+    with pytest.raises(SurroundingsError) as error:
+        hub.find(ModelRef(repository="acme/tiny"))
+    assert error.value.code == "model_incomplete" and error.value.arguments["files"] == "model.safetensors"
 
 
 @pytest.mark.scenario("S22")
