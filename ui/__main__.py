@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(words_for(error), file=sys.stderr)
         return 2
     window.show()
-    QTimer.singleShot(0, window.watch.start)
+    QTimer.singleShot(0, window.start)
     window.navigate(chosen.go or "new")
     status = application.exec()
     services.close()

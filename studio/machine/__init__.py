@@ -1,0 +1,3 @@
+from engine.planner.machine import DeviceSpec, MachineSpec
+
+__all__ = ["DeviceSpec", "MachineSpec"]

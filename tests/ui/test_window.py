@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -218,17 +219,14 @@ def test_closing_asks_while_runs_train(
         def stop(self, run: str) -> None:
             asked.append(run)
 
-        def close(self) -> None:
-            """Nothing is open."""
-
     monkeypatch.setattr(ConfirmDialog, "exec", answering)
-    window._services.__dict__["runs"] = Runs()
-    window._active_runs = lambda: {"r1": "helpdesk"}
+    window._services._studio = SimpleNamespace(runs=Runs(), close=lambda: None)  # type: ignore[assignment]  # a stand-in
+    window.status_watch.active = {"r1": "helpdesk"}
     window.navigate("live")
     window.close()
     assert window.isVisible() == stays
     assert "helpdesk" in asked[0] and asked[1:] == stopped
-    window._active_runs = dict
+    window.status_watch.active = {}
 
 
 def test_geometry_is_kept(qtbot: QtBot, appearance: Appearance, tmp_path: Path) -> None:
@@ -252,6 +250,7 @@ def test_geometry_is_kept(qtbot: QtBot, appearance: Appearance, tmp_path: Path) 
 
 def test_run_news_reach_the_views(qtbot: QtBot, window: MainWindow) -> None:
     from studio.runs.ingest import Changes
+    from studio.runs.rows import RunRow
 
     class Runs:
         told = False
@@ -260,13 +259,15 @@ def test_run_news_reach_the_views(qtbot: QtBot, window: MainWindow) -> None:
             first, self.told = not self.told, True
             return Changes(frozenset({"r1"})) if first else Changes()
 
-        def close(self) -> None:
-            """Nothing is open."""
-
-    window._services.__dict__["runs"] = Runs()
+    store = SimpleNamespace(runs=lambda query, limit: [RunRow(id="r1", name="helpdesk", status="training")])
+    studio = SimpleNamespace(runs=Runs(), store=store, close=lambda: None)
+    window._services._studio = studio  # type: ignore[assignment]  # a stand-in
     with qtbot.waitSignal(window.watch.changed) as told:
         window.watch.start()
     assert told.args[0].changed == {"r1"}
+    qtbot.waitUntil(lambda: window.status.run_text == "Training · helpdesk")
+    assert "running" in window.rail.item("live").accessibleName()
+    window.status_watch.active = {}
 
 
 def test_no_display_is_said_before_qt_aborts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
@@ -20,6 +21,7 @@ from ui.shell.messages import show_messages
 from ui.shell.page_stack import Factory, PageStack
 from ui.shell.panes import next_pane
 from ui.shell.status_bar import StatusBar
+from ui.shell.status_watch import Running, StatusWatch, machine_words, reading_of
 from ui.shell.top_bar import TopBar
 from ui.shortcuts import shortcuts
 from ui.tr import tr
@@ -27,11 +29,14 @@ from ui.widgets.focus_ring import FocusRing
 from ui.widgets.nav_rail import Destination, NavRail
 from ui.widgets.toast import Message, ToastHost
 
+if TYPE_CHECKING:
+    from studio.machine import MachineSpec
+
 NARROW_BELOW = 1280
 
 
 class MainWindow(QMainWindow):
-    """`active_runs` names the runs that train (id → name); it is asked when the window closes."""
+    """Made with everything it needs; `start` begins to watch runs and the machine, after the first paint."""
 
     def __init__(
         self,
@@ -40,15 +45,15 @@ class MainWindow(QMainWindow):
         services: Services,
         destinations: Sequence[Destination],
         factories: Mapping[str, Factory],
-        active_runs: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         super().__init__()
         self.setWindowTitle(tr("Anneal Studio"))
         self._appearance, self._tasks, self._services = appearance, tasks, services
-        self._destinations, self._active_runs = tuple(destinations), active_runs
+        self._destinations = tuple(destinations)
         self._shortcuts = shortcuts(services.settings.load().shortcuts)
         self._geometry = Geometry(services.home.window)
         self.watch = RunWatch(tasks, services, self)
+        self.status_watch = StatusWatch(tasks, services, self)
         self.rail = NavRail(destinations)
         self.pages = PageStack(factories)
         self.status = StatusBar()
@@ -64,6 +69,11 @@ class MainWindow(QMainWindow):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()  # or the command field would have it, because it comes first
         self._geometry.restore_window(self)
+
+    def start(self) -> None:
+        """Begin to watch; the studio is opened by it, on a worker thread."""
+        self.watch.start()
+        self.status_watch.start()
 
     def navigate(self, route: str, **arguments: object) -> None:
         """Go to a route; the arguments reach the screen's `arrive`."""
@@ -85,7 +95,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask while runs train; then end everything that is ours. Engines go on unless they were stopped."""
-        running = dict(self._active_runs())
+        running = dict(self.status_watch.active)
         if running:
             dialog = closing_dialog(list(running.values()), self)
             dialog.exec()
@@ -133,6 +143,9 @@ class MainWindow(QMainWindow):
         self.rail.picked.connect(self.navigate)
         self.pages.gone_to.connect(self.rail.select)
         self.pages.crumbs_changed.connect(self._show_crumbs)
+        self.watch.changed.connect(lambda changes: self.status_watch.read_runs())
+        self.status_watch.running.connect(self._show_running)
+        self.status_watch.machine.connect(self._show_machine)
         self.top.theme_wanted.connect(self._appearance.toggle)
         self.top.machine_wanted.connect(lambda: self.navigate("doctor"))
         self.top.messages_wanted.connect(lambda: show_messages(self.toasts.history, self.top.bell))
@@ -154,6 +167,15 @@ class MainWindow(QMainWindow):
 
     def _going(self, route: str) -> Callable[[], None]:
         return lambda: self.navigate(route)
+
+    def _show_running(self, running: Running) -> None:
+        self.status.set_run(running.text, bool(running.names))
+        if any(item.route == "live" for item in self._destinations):
+            self.rail.item("live").set_dot(bool(running.names))
+
+    def _show_machine(self, machine: MachineSpec) -> None:
+        self.status.set_reading(reading_of(machine))
+        self.top.machine.set_machine(machine_words(machine))
 
     def _show_crumbs(self) -> None:
         view = self.pages.current_view()

@@ -66,6 +66,7 @@ class ChartCard(Card):
         self._state: ChartState = "waiting"
         self._cursor: int | None = None
         self._log = False
+        self._limits: list[pg.InfiniteLine] = []
         self.plot = ChartPlot(title, word)
         self._message = Text("", tone="tx3", wrap=True)
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -199,12 +200,16 @@ class ChartCard(Card):
         line = pg.InfiniteLine(value, angle=0, pen=neutral_pen(theme, dashed=True), label=label, labelOpts=options)
         line.label.setFont(text_font(theme.px(11)))
         self.plot.addItem(line, ignoreBounds=True)
+        self._limits.append(line)
 
     def changeEvent(self, event: QEvent) -> None:
         """Charts follow the theme while the window is open."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.StyleChange and hasattr(self, "plot"):
             self.plot.restyle()
+            for line in self._limits:
+                line.setPen(neutral_pen(themes.current(), dashed=True))
+                line.label.setColor(themes.current().color("tx2"))
             for series in self._series.values():
                 self._restyle_series(series, themes.current())
 

@@ -84,7 +84,10 @@ class ChartPlot(pg.PlotWidget):  # type: ignore[misc]  # untyped base
             axis.setPen(neutral_pen(theme, token="line2"))
             axis.setTextPen(theme.color("axis"))
             axis.setTickFont(text_font(theme.px(11)))
-        item.showGrid(x=False, y=True, alpha=0.12)
+        item.getAxis("left").setPen(pg.mkPen(None))
+        item.getAxis("left").setTickPen(theme.color("grid"))
+        item.vb.setBackgroundColor(theme.color("bg1"))
+        item.showGrid(x=False, y=True, alpha=1.0)
         self.crosshair.setPen(neutral_pen(theme, token="tx2"))
 
     def show_everything(self) -> None:

@@ -63,7 +63,7 @@ class LengthHistogram(QWidget):
 
     def plot_rect(self) -> QRectF:
         """Where bars are drawn."""
-        return QRectF(_LEFT, _TOP, max(1, self.width() - _LEFT - 12), max(1, self.height() - _TOP - _BOTTOM))
+        return QRectF(_LEFT, _TOP, max(1, self.width() - _LEFT - 24), max(1, self.height() - _TOP - _BOTTOM))
 
     def x_of(self, tokens: float) -> float:
         """Length in tokens → x in px."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
@@ -94,6 +94,12 @@ class LogDrawer(QWidget):
         self.kinds.picked.connect(lambda kind: self._rebuild())
         self.search.textChanged.connect(lambda text: self._rebuild())
         self.follow.toggled.connect(lambda on: self._to_newest())
+
+    def changeEvent(self, event: QEvent) -> None:
+        """The levels' colours follow the theme."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange and hasattr(self, "_levels"):
+            self._levels.rehighlight()
 
     def append(self, lines: Iterable[LogLine]) -> None:
         """Add lines, oldest first."""
