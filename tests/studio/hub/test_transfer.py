@@ -185,10 +185,14 @@ def test_a_busy_server_is_given_the_time_that_it_asks_for(
     waits: list[float] = []
     wait = Board.waits
 
+    def note(seconds: float) -> bool:
+        waits.append(seconds)
+        return False
+
     def remembering(board: Board, notice: object) -> None:
         wait(board, notice)  # type: ignore[arg-type]  # handed through as it came
         if notice is not None:
-            monkeypatch.setattr(board.stopping, "wait", lambda seconds: bool(waits.append(seconds)))
+            monkeypatch.setattr(board.stopping, "wait", note)
 
     monkeypatch.setattr(Board, "waits", remembering)
     hub_server.order("busy", WEIGHTS, status=429, headers={"Retry-After": "17"}, times=2)
