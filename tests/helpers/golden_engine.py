@@ -1,4 +1,4 @@
-"""The engine's side of golden tests: config.json → graphs → schedule → layout → reference executor, and nothing else."""
+"""The engine's side of golden tests: config.json → graphs → schedule → layout → reference executor, nothing else."""
 
 from __future__ import annotations
 

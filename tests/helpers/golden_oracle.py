@@ -1,4 +1,4 @@
-"""The oracle of golden tests: transformers, PEFT, torch autograd and torch.optim.AdamW, each document on its own row."""
+"""The oracle of golden tests: transformers, PEFT, autograd and torch.optim.AdamW, each document on its own row."""
 
 from __future__ import annotations
 
