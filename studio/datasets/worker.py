@@ -101,7 +101,7 @@ class DataWorker:
         return str(next(self._numbers))
 
     def _ask(
-        self, request: m.AnyDataRequest, kind: type[_Answer], seconds: float = PREVIEW_SECONDS,
+        self, request: m.AnyDataRequest, kind: type[_Answer], seconds: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> _Answer:  # fmt: skip
         with self._turn:
@@ -113,6 +113,7 @@ class DataWorker:
                 process.stdin.flush()
             except OSError:
                 raise self._died() from None
+            seconds = PREVIEW_SECONDS if seconds is None else seconds
             deadline = time.monotonic() + seconds
             while True:
                 answer = self._next_answer(deadline, seconds)

@@ -97,10 +97,10 @@ class RecipeDocument:
         return field(key).default(self._recipe)
 
     def is_changed(self, key: str) -> bool:
-        """Whether the key is set to something else than its default. A default is never shown as changed."""
+        """Whether the key is set to something else than its default. Model and datasets have none to differ from."""
         set_to = getattr(self._recipe, key)
         if FIELDS[key].kind in ("model", "datasets"):
-            return bool(set_to)
+            return False
         return set_to is not None and set_to != self.default(key)
 
     def changed_keys(self) -> list[str]:

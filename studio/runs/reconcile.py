@@ -7,6 +7,7 @@ neither                        → lost: how (reboot, kill, exit code), the last
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import time
 from typing import Protocol
@@ -72,12 +73,15 @@ def is_elsewhere(folder: RunFolder) -> bool:
 def reconcile(row: RunRow, folder: RunFolder, liveness: Liveness) -> RunRow:
     """The row of a run that was at work and has no engine any more: `lost`, with the reason."""
     beat, exit_code = heartbeat.read_heartbeat(folder.heartbeat), liveness.exit_code(folder)
-    if exit_code is not None:
-        write_exit(folder, Exit(row.attempt, exit_code))
+    if exit_code is None:
+        exit_code = read_exit(folder, row.attempt)
+    else:
+        with contextlib.suppress(OSError):  # the disk may be full, perhaps the very reason: it is told all the same
+            write_exit(folder, Exit(row.attempt, exit_code))
     return replace(
         row,
         status="lost",
-        reason=lost_reason(row, folder, read_exit(folder, row.attempt)),
+        reason=lost_reason(row, folder, exit_code),
         ended_utc=beat.time_utc if beat else None,
         remaining_seconds=None,
         tokens_per_second=None,

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -60,7 +61,7 @@ class FakeEngine:
                 with self.folder.events.open("ab") as file:
                     file.write(b"\n")
 
-    def write(self, kind: type[e.Event], **fields: object) -> None:
+    def write(self, kind: type[e.Event], **fields: Any) -> None:  # Any: whatever that event holds
         self.sequence += 1
         elapsed = round(time.monotonic() - self.began, 6)
         event = kind(
