@@ -81,7 +81,7 @@ LEARNING_RATES = {"lora": 5e-3, "full": 1e-3}
 
 @dataclass(frozen=True)
 class Document:
-    """ids, targets, loss_weights of one document: the next token is the target; a quarter of the tokens do not count."""
+    """ids, targets, loss_weights of one document: the next token is the target; a quarter of them do not count."""
 
     ids: Array
     targets: Array
