@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pyqtgraph as pg  # type: ignore[import-untyped]  # pyqtgraph ships no types
-from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import QWidget
 
 from ui import theme as themes
@@ -58,6 +58,7 @@ class ChartPlot(pg.PlotWidget):  # type: ignore[misc]  # untyped base
         self.setMinimumHeight(90)
         item = self.getPlotItem()
         item.setContentsMargins(2, 4, 8, 2)
+        item.getAxis("left").setZValue(-1000)  # or its grid would lie on the curves
         item.vb.setDefaultPadding(0.02)
         item.vb.enableAutoRange(axis="xy")
         item.vb.setMouseMode(pg.ViewBox.RectMode)
@@ -75,6 +76,10 @@ class ChartPlot(pg.PlotWidget):  # type: ignore[misc]  # untyped base
         bottom.picture = None
         bottom.update()
 
+    def drawBackground(self, painter: QPainter, rect: QRectF) -> None:
+        """The well behind the curves and the grid."""
+        painter.fillRect(self.getPlotItem().vb.sceneBoundingRect(), themes.current().color("bg1"))
+
     def restyle(self) -> None:
         """Take colours and text sizes from the theme in force."""
         theme = themes.current()
@@ -86,7 +91,6 @@ class ChartPlot(pg.PlotWidget):  # type: ignore[misc]  # untyped base
             axis.setTickFont(text_font(theme.px(11)))
         item.getAxis("left").setPen(pg.mkPen(None))
         item.getAxis("left").setTickPen(theme.color("grid"))
-        item.vb.setBackgroundColor(theme.color("bg1"))
         item.showGrid(x=False, y=True, alpha=1.0)
         self.crosshair.setPen(neutral_pen(theme, token="tx2"))
 
