@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from engine.data.batches import Batches
+from engine.data.batches import Batches, MicroBatch
 from engine.graph.persistent import DOCUMENTS, IDS, LOSS_WEIGHTS, POSITIONS, TARGETS
 from engine.training.executor import Executor
 
@@ -17,15 +17,15 @@ class MicroBatches:
     batches: Batches
     total: int
 
-    def upload(self, executor: Executor, number: int) -> int:
-        """Write micro-batch `number` (from 0). Returns its real tokens."""
+    def upload(self, executor: Executor, number: int) -> MicroBatch:
+        """Write micro-batch `number` (from 0) into the executor's inputs, and return it."""
         batch = self.batches.number(number)
         executor.write(IDS, batch.ids)
         executor.write(TARGETS, batch.targets)
         executor.write(LOSS_WEIGHTS, batch.loss_weights)
         executor.write(POSITIONS, batch.positions)
         executor.write(DOCUMENTS, batch.documents)
-        return batch.tokens
+        return batch
 
 
 def training_micro_batches(batches: Batches, *, epochs: float, total_steps: int, accumulation: int) -> MicroBatches:

@@ -60,9 +60,10 @@ class OptimizerSteps:
         # A step with fewer micro-batches must not sum the slots of the step before.
         for slots in (LOSS_SLOTS, WEIGHT_SLOTS):
             self.executor.write(slots, np.zeros(self.accumulation, np.float32))
-        tokens = 0
+        tokens, trained = 0, 0.0
         for micro_batch in range(count):
-            tokens += self.batches.upload(self.executor, first_micro_batch + micro_batch)
+            batch = self.batches.upload(self.executor, first_micro_batch + micro_batch)
+            tokens, trained = tokens + batch.tokens, trained + batch.weight
             self.executor.write(STEP, np.array([self.seed, step, micro_batch, 0], np.int64))
             self.executor.run("train_micro")
         self.executor.write(STEP_LIMITS, self._limits(rate))
@@ -75,7 +76,7 @@ class OptimizerSteps:
             applied=bool(metrics[Metric.APPLIED]),
             learning_rate=rate,
             tokens=tokens,
-            trained_tokens=round(float(metrics[Metric.TOTAL_WEIGHT])),
+            trained_tokens=round(trained),
             micro_batches=count,
             seconds=time.monotonic() - began,
         )

@@ -34,22 +34,22 @@ def train_run(path: Path) -> ExitCode:
             raise SurroundingsError("run_missing", f"There is no run folder {path}.", "Launch the run again.")
         lock = ProcessLock(folder.engine_lock)
         lock.acquire()
+        history = read_history(folder.events)
+        events = open_event_log(folder.events, history, attempt=history.last_attempt + 1)
     except (EngineError, OSError) as error:
         print(redact(f"{type(error).__name__}: {error}"), file=sys.stderr, flush=True)
         return ExitCode.FAILED
     try:
-        return _attempt_holding_lock(folder)
+        return _attempt_holding_lock(folder, events, history.answered_commands)
     finally:
         lock.release()
 
 
-def _attempt_holding_lock(folder: RunFolder) -> ExitCode:
-    history = read_history(folder.events)
-    events = open_event_log(folder.events, history, attempt=history.last_attempt + 1)
+def _attempt_holding_lock(folder: RunFolder, events: EventWriter, answered: set[str]) -> ExitCode:
     controls = Controls()
     watch = Watch(
         controls=controls,
-        commands=CommandReader(folder.commands, events, history.answered_commands, controls.handle),
+        commands=CommandReader(folder.commands, events, answered, controls.handle),
         events=events,
         heartbeat_path=folder.heartbeat,
     )

@@ -9,12 +9,13 @@ import argparse
 import errno
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from engine.graph.persistent import LOSS_WEIGHTS
+from engine.data.batches import MicroBatch
 from engine.protocol.files import Disk, use_disk
 from engine.training.executor import Executor
 from engine.training.loop import Trainer
@@ -23,6 +24,7 @@ from engine.training.optimizer_step import OptimizerSteps, StepResult
 from engine.training.train_run import train_run
 from engine.training.watch import Watch
 
+NORM = "weight/model.norm.weight"
 SCRIPT = str(Path(__file__).resolve())
 
 
@@ -74,36 +76,31 @@ def stop_after(step: int) -> None:
 
 
 def poison(first: int, last: int) -> None:
-    """Loss weights that are no numbers in steps `first` … `last`."""
-    upload, run = MicroBatches.upload, OptimizerSteps.run
-    now = 0
+    """Make the final norm's weight NaN during steps `first` … `last`, so that loss and gradients are none."""
+    run = OptimizerSteps.run
 
-    def poisoned(self: MicroBatches, executor: Executor, number: int) -> int:
-        tokens = upload(self, executor, number)
-        if first <= now <= last:
-            size = executor.read(LOSS_WEIGHTS).size
-            executor.write(LOSS_WEIGHTS, np.full(size, np.nan, np.float32))
-        return tokens
+    def poisoned(self: OptimizerSteps, step: int, first_micro_batch: int) -> StepResult:
+        if not first <= step <= last:
+            return run(self, step, first_micro_batch)
+        sound = self.executor.read(NORM)
+        self.executor.write(NORM, np.full_like(sound, np.nan))
+        result = run(self, step, first_micro_batch)
+        self.executor.write(NORM, sound)
+        return result
 
-    def counted(self: OptimizerSteps, step: int, first_micro_batch: int) -> StepResult:
-        nonlocal now
-        now = step
-        return run(self, step, first_micro_batch)
-
-    MicroBatches.upload = poisoned  # type: ignore[method-assign]  # the point of this script
-    OptimizerSteps.run = counted  # type: ignore[method-assign]  # the point of this script
+    OptimizerSteps.run = poisoned  # type: ignore[method-assign]  # the point of this script
 
 
 def chatter(megabytes: int) -> None:
-    """Write so much to the log in every step, inside the measured time."""
-    run = OptimizerSteps.run
+    """Write so much to the log with every micro-batch, inside the measured time of a step."""
+    upload = MicroBatches.upload
 
-    def talking(self: OptimizerSteps, step: int, first_micro_batch: int) -> StepResult:
+    def talking(self: MicroBatches, executor: Executor, number: int) -> MicroBatch:
         for _ in range(megabytes):
             sys.stderr.write("x" * (1 << 20) + "\n")
-        return run(self, step, first_micro_batch)
+        return upload(self, executor, number)
 
-    OptimizerSteps.run = talking  # type: ignore[method-assign]  # the point of this script
+    MicroBatches.upload = talking  # type: ignore[method-assign]  # the point of this script
 
 
 def exhaust_memory(step: int) -> None:
@@ -116,6 +113,17 @@ def exhaust_memory(step: int) -> None:
         return run(self, number, first_micro_batch)
 
     OptimizerSteps.run = hungry  # type: ignore[method-assign]  # the point of this script
+
+
+def lose_patience_after(seconds: float) -> None:
+    """End a pause after so long instead of ten minutes."""
+    ordinary = Watch.wait_while_paused
+
+    def impatient(self: Watch, save: Callable[[], None]) -> float:
+        self.longest_pause_seconds = seconds
+        return ordinary(self, save)
+
+    Watch.wait_while_paused = impatient  # type: ignore[method-assign]  # the point of this script
 
 
 def main() -> int:
@@ -138,7 +146,7 @@ def main() -> int:
     if given.exhaust_memory_at:
         exhaust_memory(given.exhaust_memory_at)
     if given.longest_pause is not None:
-        Watch.longest_pause_seconds = given.longest_pause
+        lose_patience_after(given.longest_pause)
     with use_disk(FullDisk() if given.full_disk else KillingDisk(given.kill_at_disk_call)):
         return train_run(given.run)
 
