@@ -87,7 +87,7 @@ class ReferenceExecutor:
     def trace(self, program: str) -> Iterator[Traced]:
         """Run a program instruction by instruction, handing out what each one wrote."""
         instructions = self._schedule.programs[program].instructions
-        dying = deaths(self._schedule, self._schedule.programs[program]) if self._poison else {}
+        dying = deaths(self._schedule, program) if self._poison else {}
         for index, instruction in enumerate(instructions):
             with torch.no_grad():
                 self._call(instruction)()
@@ -101,7 +101,7 @@ class ReferenceExecutor:
         del self.arena
 
     def _bind(self, program: str) -> list[Call]:
-        dying = deaths(self._schedule, self._schedule.programs[program]) if self._poison else {}
+        dying = deaths(self._schedule, program) if self._poison else {}
         calls: list[Call] = []
         for index, instruction in enumerate(self._schedule.programs[program].instructions):
             calls.append(self._call(instruction))

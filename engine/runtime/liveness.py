@@ -1,7 +1,7 @@
-"""When each transient tensor is alive, and the check that no two live ones share a byte.
+"""The check that no two live tensors share a byte, made at binding.
 
-The planner places tensors by its own account of lifetimes; this is a second, independent reading of the schedule, made
-at binding, so that a wrong offset is an error with two names in it and never a wrong number.
+The offsets come from a plan, which may have been edited, damaged, or made for another schedule: a wrong one is an error
+with two names in it and never a wrong number.
 """
 
 from __future__ import annotations
@@ -10,30 +10,19 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from engine.graph.schedule import Program, Schedule, Tensor
+from engine.graph.lifetimes import lifetimes
+from engine.graph.schedule import Schedule, Tensor
 from engine.protocol.errors import Bug
 
 REMEDY = "This is a fault of the planner or of an edited plan.json; plan the run again."
 Region = tuple[int, int, str]
 
 
-def lifetimes(schedule: Schedule, program: Program) -> dict[str, tuple[int, int]]:
-    """Transient tensor (that owns memory) → the first and the last instruction of the program that touch it."""
-    result: dict[str, tuple[int, int]] = {}
-    for index, instruction in enumerate(program.instructions):
-        for name in instruction.touched():
-            root = schedule.tensors[schedule.tensors[name].root]
-            if not root.storage.is_persistent:
-                first, _ = result.get(root.name, (index, index))
-                result[root.name] = first, index
-    return result
-
-
-def deaths(schedule: Schedule, program: Program) -> dict[int, list[str]]:
+def deaths(schedule: Schedule, program: str) -> dict[int, list[str]]:
     """Instruction → the transient tensors that nobody touches after it."""
     result: dict[int, list[str]] = defaultdict(list)
-    for name, (_, last) in lifetimes(schedule, program).items():
-        result[last].append(name)
+    for each in lifetimes(schedule, program):
+        result[each.last].append(each.tensor)
     return result
 
 
@@ -44,11 +33,10 @@ def verify_placement(schedule: Schedule, offsets: Mapping[str, int], arena_bytes
         live = _Occupied(program.name)
         for region in persistent:
             live.add(region)
-        spans = lifetimes(schedule, program)
         births: dict[int, list[str]] = defaultdict(list)
-        for name, (first, _) in spans.items():
-            births[first].append(name)
-        dying = deaths(schedule, program)
+        for each in lifetimes(schedule, program.name):
+            births[each.first].append(each.tensor)
+        dying = deaths(schedule, program.name)
         for index in range(len(program.instructions)):
             for name in births.get(index, ()):
                 live.add(_region(schedule.tensors[name], offsets))

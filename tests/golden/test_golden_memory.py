@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.graph.lifetimes import lifetimes
 from engine.graph.options import Recompute
 from engine.graph.programs import build_schedule
 from engine.graph.rewrites.lora import LoraOptions
@@ -20,7 +21,7 @@ from engine.planner.layout import Layout, lay_out
 from engine.planner.packing import aligned
 from engine.protocol.errors import EngineError
 from engine.runtime.executor import ReferenceExecutor
-from engine.runtime.liveness import lifetimes, verify_placement
+from engine.runtime.liveness import verify_placement
 from tests.helpers.golden_cases import CONFIGS, Case
 from tests.helpers.golden_engine import Engine
 from tests.helpers.golden_oracle import initial_weights
@@ -85,7 +86,7 @@ def test_perturbing_any_one_offset_of_the_training_step_is_caught() -> None:
     """Fifty transients, each moved to where another one lies that is alive beside it: refused, by name."""
     schedule = schedule_of(CASE)
     layout = lay_out(schedule)
-    spans = lifetimes(schedule, schedule.programs["train_micro"])
+    spans = {each.tensor: (each.first, each.last) for each in lifetimes(schedule, "train_micro")}
     generator = np.random.default_rng(0)
     for name in generator.choice(sorted(spans), 50, replace=False):
         first, last = spans[name]

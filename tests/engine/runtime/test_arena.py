@@ -5,18 +5,23 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.graph.lifetimes import lifetimes
 from engine.graph.schedule import Instruction, Program, Schedule, Storage, Tensor
 from engine.graph.types import DType
 from engine.planner.layout import lay_out
 from engine.protocol.errors import EngineError
 from engine.runtime.arena import Arena
-from engine.runtime.liveness import lifetimes, verify_placement
+from engine.runtime.liveness import verify_placement
 from tests.helpers.small_schedules import chain
 
 
 def placed(schedule: Schedule) -> tuple[dict[str, int], int]:
     layout = lay_out(schedule)
     return dict(layout.offsets), layout.arena_bytes
+
+
+def spans_of(schedule: Schedule) -> dict[str, tuple[int, int]]:
+    return {each.tensor: (each.first, each.last) for each in lifetimes(schedule, "go")}
 
 
 def test_addresses_are_the_plans_offsets_in_one_buffer_of_exactly_the_planned_size() -> None:
@@ -33,14 +38,14 @@ def test_addresses_are_the_plans_offsets_in_one_buffer_of_exactly_the_planned_si
 def test_transients_share_memory_once_they_are_dead() -> None:
     offsets, _ = placed(chain())
     assert len({offsets[name] for name in "abcd"}) == 2
-    assert lifetimes(chain(), chain().programs["go"]) == {"a": (0, 1), "b": (1, 2), "c": (2, 3), "d": (3, 4)}
+    assert spans_of(chain()) == {"a": (0, 1), "b": (1, 2), "c": (2, 3), "d": (3, 4)}
 
 
 def test_perturbing_any_one_offset_is_caught_or_harmless() -> None:
     """Every tensor is moved onto every other: refused exactly when both are alive at once, by both names."""
     schedule = chain()
     offsets, arena_bytes = placed(schedule)
-    alive = lifetimes(schedule, schedule.programs["go"])
+    alive = spans_of(schedule)
     refused = 0
     for name in offsets:
         for other in offsets.keys() - {name}:
@@ -95,7 +100,7 @@ def test_no_two_live_tensors_overlap(schedule: Schedule) -> None:
     """The planner's placement passes the runtime's check, and so does a direct count over every pair."""
     offsets, arena_bytes = placed(schedule)
     verify_placement(schedule, offsets, arena_bytes)
-    spans = lifetimes(schedule, schedule.programs["go"]) | {"w": (0, len(schedule.tensors))}
+    spans = spans_of(schedule) | {"w": (0, len(schedule.tensors))}
     for a, (a0, a1) in spans.items():
         for b, (b0, b1) in spans.items():
             if a < b and a0 <= b1 and b0 <= a1:
