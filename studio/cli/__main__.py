@@ -13,6 +13,7 @@ from studio.app import Studio, open_studio
 from studio.cli.command_list import COMMANDS
 from studio.cli.exit_codes import MEANINGS, ExitCode
 from studio.cli.output import Output
+from studio.runs.service import ENGINE_COMMAND
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -38,13 +39,16 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. argparse ends the process itself for a wrong command line."""
+def main(arguments: Sequence[str] | None = None, *, engine_command: Sequence[str] = ENGINE_COMMAND) -> int:
+    """Run one command and return its exit code. argparse ends the process itself for a wrong command line.
+
+    `engine_command` is what engine commands are appended to: tests give a stand-in.
+    """
     given = build_parser().parse_args(arguments)
     output = Output(given.json)
     studio: Studio | None = None
     try:
-        studio = open_studio(given.home)
+        studio = open_studio(given.home, engine_command=engine_command)
         return int(given.action(studio, given, output))
     except BrokenPipeError:
         # Whoever read us (`| head`) has gone; what Python still wants to flush must not complain.
