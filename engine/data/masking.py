@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from engine.data.examples import Conversation, Message, RowUnusable
+from engine.data.sandbox import unused_characters
 from engine.data.templates import ChatTemplate, Rendered, Span, TemplateRefused
 from engine.data.tokenizer import TextTokenizer
-
-PROBE = "\ue0f3"
-"""A private-use character put behind a turn's content to see where its content ends."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +141,8 @@ class _Turns:
         self._template = template
         self._tokenizer = tokenizer
         self._full = rendered.text
+        # A character that stands nowhere yet shows, put into a turn, where in the text that turn's content lies.
+        (self._probe,) = unused_characters(rendered.text, 1)
 
     def span(self, turn: int) -> Span:
         """Where the assistant's words of turn number `turn` stand, the token that ends the turn included."""
@@ -176,8 +176,8 @@ class _Turns:
     def _start_by_content(self, turn: int) -> int:
         """By a probe before the content, for templates that refuse the turns before it on their own."""
         message = self._messages[turn]
-        probed = self._probed(turn, {**message, "content": PROBE + str(message["content"])})
-        place = probed.index(PROBE)
+        probed = self._probed(turn, {**message, "content": self._probe + str(message["content"])})
+        place = probed.index(self._probe)
         if self._full[:place] != probed[:place]:
             raise _not_found()
         return place
@@ -193,12 +193,12 @@ class _Turns:
 
     def _end_by_probe(self, turn: int, start: int) -> int:
         """By a probe in the turn; from there it goes on as it would if it were the last, until the closing token."""
-        message = _with_probe(self._messages[turn])
+        message = _with_probe(self._messages[turn], self._probe)
         probed = self._probed(turn, message)
         last = self._render([*self._messages[:turn], message])
-        if last is None or last.count(PROBE) != 1:
+        if last is None or last.count(self._probe) != 1:
             raise _not_found()
-        place = probed.index(PROBE)
+        place = probed.index(self._probe)
         rest = probed[place + 1 :]
         end = len(self._full) - len(rest)
         # The template may strip the content, but not otherwise change it: only blanks may have gone.
@@ -206,7 +206,7 @@ class _Turns:
             raise _not_found()
         if not start <= end <= place:
             raise _not_found()
-        closing = rest[: _shared_length(rest, last[last.index(PROBE) + 1 :])]
+        closing = rest[: _shared_length(rest, last[last.index(self._probe) + 1 :])]
         trimmed = closing.rstrip()
         return end + len(trimmed if self._tokenizer.ends_with_control_token(trimmed) else closing)
 
@@ -214,20 +214,20 @@ class _Turns:
         """The whole conversation with one turn replaced; the probe must stand in it exactly once."""
         messages = [*self._messages[:turn], message, *self._messages[turn + 1 :]]
         text = self._render(messages)
-        if text is None or text.count(PROBE) != 1 or PROBE in self._full:
+        if text is None or text.count(self._probe) != 1:
             raise _not_found()
         return text
 
 
-def _with_probe(message: Message) -> Message:
+def _with_probe(message: Message, probe: str) -> Message:
     """The probe behind the content, or in the name of the last tool that is called, which stands behind that."""
     calls = message.get("tool_calls")
     if not isinstance(calls, list) or not calls or not isinstance(calls[-1], dict):
-        return {**message, "content": str(message["content"]) + PROBE}
+        return {**message, "content": str(message["content"]) + probe}
     last = calls[-1]
     function = last.get("function")
     if isinstance(function, dict):
-        probed = {**last, "function": {**function, "name": f"{function.get('name')}{PROBE}"}}
+        probed = {**last, "function": {**function, "name": f"{function.get('name')}{probe}"}}
     else:
-        probed = {**last, "name": f"{last.get('name')}{PROBE}"}
+        probed = {**last, "name": f"{last.get('name')}{probe}"}
     return {**message, "tool_calls": [*calls[:-1], probed]}

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import jinja2
@@ -26,10 +27,12 @@ NUMBER_BITS = 1 << 16
 CLOCK = datetime(2024, 7, 26)
 """What `strftime_now` answers, always: the date that Llama 3's template itself uses where there is no clock."""
 
-START, END = "\ue0f1", "\ue0f2"
-"""Private-use characters that mark a generation block while rendering; they never reach a tokenizer."""
-
 _WIDE_FORMAT = re.compile(r"%[^a-zA-Z%]*(\d{5,}|\*)|:[^{}]*\d{5,}[^{}]*\}")
+
+
+def unused_characters(text: str, count: int) -> tuple[str, ...]:
+    """Private-use characters that do not stand in `text`: marks that never reach a tokenizer."""
+    return tuple(islice((mark for mark in map(chr, range(0xE0F1, 0xF8FF)) if mark not in text), count))
 
 
 class _Generation(jinja2.ext.Extension):
@@ -43,7 +46,8 @@ class _Generation(jinja2.ext.Extension):
         return jinja2.nodes.CallBlock(self.call_method("_mark"), [], [], body).set_lineno(line)
 
     def _mark(self, caller: jinja2.runtime.Macro) -> str:
-        return f"{START}{caller()}{END}"
+        start, end = self.environment.marks if isinstance(self.environment, Sandbox) else ("", "")
+        return f"{start}{caller()}{end}"
 
 
 class _Namespace(jinja2.utils.Namespace):
@@ -73,8 +77,12 @@ class _Dict:
 
 
 class Sandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
-    """Operators that can build something huge out of something small are looked at before they run."""
+    """Operators that can build something huge out of something small are looked at before they run.
 
+    `marks` are put around what a generation block produces; the caller sets them for each rendering.
+    """
+
+    marks: tuple[str, str] = ("", "")
     intercepted_binops = frozenset({"*", "**", "%"})
 
     def call_binop(self, context: jinja2.runtime.Context, operator: str, left: object, right: object) -> object:

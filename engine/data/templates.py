@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import jinja2
 
 from engine.data.examples import Message
 from engine.data.limits import processor_time_limit
-from engine.data.sandbox import END, START, new_sandbox
+from engine.data.sandbox import new_sandbox, unused_characters
 from engine.protocol.errors import SurroundingsError
 
 OUTPUT_CHARACTERS = 1 << 24
@@ -39,9 +40,11 @@ class ChatTemplate:
         self.source = source
         self.special_tokens = dict(special_tokens)
         self.hash = hashlib.sha256(source.encode(errors="surrogatepass")).hexdigest()
+        self._sandbox = new_sandbox()
+        self._marks_turns = "generation" in source
         try:
             with processor_time_limit():
-                self._template = new_sandbox().from_string(source)
+                self._template = self._sandbox.from_string(source)
         except (jinja2.exceptions.TemplateError, RecursionError) as error:
             raise _broken(error) from None
 
@@ -50,6 +53,9 @@ class ChatTemplate:
     ) -> Rendered:
         """The conversation as text. Raises TemplateRefused for what concerns this conversation, and SurroundingsError
         for a template that is broken, hostile, too slow (see `limits`) or too large."""
+        if self._marks_turns:
+            start, end = unused_characters(json.dumps([messages, tools], ensure_ascii=False, default=str), 2)
+            self._sandbox.marks = (start, end)
         try:
             with processor_time_limit():
                 marked = self._text(messages, tools, add_generation_prompt)
@@ -66,7 +72,7 @@ class ChatTemplate:
             raise TemplateRefused(str(error) or type(error).__name__) from None
         except (MemoryError, RecursionError, OverflowError) as error:
             raise _too_large(type(error).__name__) from None
-        return _unmark(marked)
+        return _unmark(marked, *self._sandbox.marks) if self._marks_turns else Rendered(marked, ())
 
     def _text(self, messages: list[Message], tools: list[object] | None, add_generation_prompt: bool) -> str:
         parts: list[str] = []
@@ -112,17 +118,15 @@ def _too_large(what: str) -> SurroundingsError:
     )
 
 
-def _unmark(marked: str) -> Rendered:
-    if START not in marked and END not in marked:
-        return Rendered(marked, ())
+def _unmark(marked: str, start: str, end: str) -> Rendered:
     parts: list[str] = []
     spans: list[Span] = []
     opened: list[int] = []
     position = 0
-    for piece in re.split(f"([{START}{END}])", marked):
-        if piece == START:
+    for piece in re.split(f"([{start}{end}])", marked):
+        if piece == start:
             opened.append(position)
-        elif piece == END:
+        elif piece == end:
             if not opened:
                 raise _broken(ValueError("a generation block closes that never opened"))
             spans.append((opened.pop(), position))

@@ -37,6 +37,8 @@ NASTY = [
     "\\",
     "{",
     "x",
+    "\ue0f1",
+    "\ue0f2",
 ]
 texts = st.lists(st.sampled_from(NASTY) | st.text(max_size=6), max_size=6).map("".join)
 contents = st.lists(texts.filter(str.strip), min_size=2, max_size=7)
