@@ -65,7 +65,7 @@ def display_answers() -> bool:
 def _open_window() -> None:
     """Beside the demo and not part of it: closing either leaves the other alone."""
     subprocess.Popen(
-        [sys.executable, "-m", "ui"], cwd=ROOT, env=_environment(), start_new_session=True,
+        [sys.executable, "-m", "ui", "--go", "live"], cwd=ROOT, env=_environment(), start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     print("The window is opening beside this on the same run (ANNEAL_NO_WINDOW=1 forbids it).")
