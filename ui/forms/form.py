@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from studio.recipes import FIELDS, FieldSpec, Setting
 from studio.recipes.document import RecipeDocument
@@ -14,11 +14,11 @@ from ui.format import general
 from ui.forms.binding import Binding, bind
 from ui.tr import tr
 from ui.widgets.setting_row import Arrangement, SettingRow
-from ui.wording import words_for
+from ui.wording import Words, words_for
 
 
 class SettingForm(QWidget):
-    """Rows for `keys`, in a grid of `columns`. Keys whose value would not be used are hidden.
+    """Rows for `keys` in a grid: `columns` of the same width, or of the given proportions; useless keys are hidden.
 
     `layout_changed` is emitted when rows appear or go.
     """
@@ -26,14 +26,15 @@ class SettingForm(QWidget):
     layout_changed = Signal()
 
     def __init__(
-        self, document: RecipeDocument, keys: Sequence[str], *, columns: int = 1, wide: bool = False,
-        parent: QWidget | None = None,
+        self, document: RecipeDocument, keys: Sequence[str], *, columns: int | Sequence[int] = 1,
+        wide: bool = False, parent: QWidget | None = None,
     ) -> None:  # fmt: skip
         super().__init__(parent)
         self._document = document
         self._rows: dict[str, SettingRow] = {}
         self._bindings: dict[str, Binding] = {}
-        self._columns = columns
+        self._shares = [1] * columns if isinstance(columns, int) else list(columns)
+        self._columns = len(self._shares)
         self._hidden: frozenset[str] = frozenset()
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -72,15 +73,22 @@ class SettingForm(QWidget):
             default = setting_words(FIELDS[key], _setting(self._document.default(key)))
             row.set_changed(self._document.is_changed(key), default)
             problem = problems.get(key)
-            row.set_error(str(words_for(problem)) if problem is not None else "")
+            words = words_for(problem) if problem is not None else Words("", "")
+            row.set_error(words.remedy or words.what, str(words))
         self._place()
 
     def _add(self, spec: FieldSpec, wide: bool) -> None:
         key = spec.key
         binding = bind(spec, lambda value: self._document.set(key, value), lambda text: self._rows[key].set_error(text))
-        arrangement: Arrangement = "wide" if wide else "inline" if spec.kind == "switch" else "stacked"
+        tall = spec.kind in ("choices", "texts")
+        arrangement: Arrangement = "wide" if wide and not tall else "inline" if spec.kind == "switch" else "stacked"
         row = SettingRow(tr(spec.label), binding.widget, help_text=tr(spec.help), arrangement=arrangement)
         row.reset_wanted.connect(lambda: self._document.reset(key))
+        if wide and tall:
+            row.setContentsMargins(26, 4, 12, 6)
+        elif self._columns > 1:
+            row.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)  # so that shares are shares
+            row.setMinimumWidth(60)
         self._rows[key], self._bindings[key] = row, binding
 
     def _place(self) -> None:
@@ -97,8 +105,11 @@ class SettingForm(QWidget):
             column += span
             if column >= self._columns:
                 line, column = line + 1, 0
-        for index in range(self._columns):
-            self._grid.setColumnStretch(index, 1)
+        for index, share in enumerate(self._shares):
+            self._grid.setColumnStretch(index, share)
+        for row_number in range(self._grid.rowCount()):
+            self._grid.setRowStretch(row_number, 0)
+        self._grid.setRowStretch(line + 1, 1)
         self.layout_changed.emit()
 
 

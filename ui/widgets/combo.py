@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QRectF, Signal
+from PySide6.QtCore import QRectF, QSize, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QListView, QSizePolicy, QWidget
 
@@ -30,7 +30,9 @@ class Combo(QComboBox):
         self.setProperty("mono", mono)
         self.setView(QListView())  # the default popup of Fusion ignores most of the style sheet
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        # AdjustToContents would resize the combo behind its layout's back, from a timer.
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(8)
         self.set_choices(choices)
         self.activated.connect(lambda index: self.picked.emit(self.itemData(index)))
 
@@ -53,6 +55,15 @@ class Combo(QComboBox):
         self.setProperty("invalid", invalid)
         self.style().unpolish(self)
         self.style().polish(self)
+
+    def minimumSizeHint(self) -> QSize:
+        """The column decides how wide it is; the text elides, and the list is as wide as it must be."""
+        return QSize(60, super().minimumSizeHint().height())
+
+    def showPopup(self) -> None:
+        """The list shows every label whole."""
+        self.view().setMinimumWidth(self.view().sizeHintForColumn(0) + 24)
+        super().showPopup()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Scrolling the page must not change a setting."""

@@ -31,6 +31,7 @@ class TextField(QLineEdit):
     ) -> None:
         super().__init__(parent)
         self._icon, self._note, self._keys = icon, note, keys
+        self._reserved = 0
         self.setAccessibleName(name)
         self.setPlaceholderText(placeholder)
         self.setProperty("mono", mono)
@@ -39,6 +40,12 @@ class TextField(QLineEdit):
     def set_note(self, note: str) -> None:
         """Show another unit or note."""
         self._note = note
+        self._fit_margins()
+        self.update()
+
+    def reserve(self, pixels: int) -> None:
+        """Keep room free at the right edge for a button that lies on the field."""
+        self._reserved = pixels
         self._fit_margins()
         self.update()
 
@@ -69,7 +76,7 @@ class TextField(QLineEdit):
         super().paintEvent(event)
         theme = themes.current()
         painter = QPainter(self)
-        side, middle, right = theme.px(14), self.height() / 2, self.width() - 9.0
+        side, middle, right = theme.px(14), self.height() / 2, self.width() - 9.0 - self._reserved
         if self._icon:
             paint_icon(painter, QRectF(10, middle - side / 2, side, side), self._icon, "tx3")
         if self.property("invalid"):
@@ -95,7 +102,7 @@ class TextField(QLineEdit):
             right = keycap_size(self._keys).width() + 4
         elif self._note:
             right = text_width(text_font(theme.px(12)), self._note) + 6
-        self.setTextMargins(theme.px(14) + 8 if self._icon else 0, 0, round(right), 0)
+        self.setTextMargins(theme.px(14) + 8 if self._icon else 0, 0, round(right) + self._reserved, 0)
 
 
 class NumberField(TextField):

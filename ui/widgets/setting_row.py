@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from ui import theme as themes
@@ -82,6 +82,7 @@ class SettingRow(QWidget):
         field.setToolTip(help_text)
         field.installEventFilter(self)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._on_field = False
         {"wide": self._lay_out_wide, "inline": self._lay_out_inline, "stacked": self._lay_out_stacked}[arrangement]()
 
     @property
@@ -99,15 +100,17 @@ class SettingRow(QWidget):
         self._dot.set_on(changed)
         self._dot.setVisible(changed or self._wide)
         self._reset.setVisible(changed)
+        self._place_reset()
         name = tr("Reset {label} to {default}", label=self._label.text(), default=default)
         self._reset.set_name(name, "Ctrl R")
         self._default.setText(default if changed else tr("default"))
         help_text = tr("{help} Changed; the default is {default}.", help=self._help, default=default)
         self.field.setAccessibleDescription(help_text if changed else self._help)
 
-    def set_error(self, text: str) -> None:
-        """Say what is wrong below the field; "" clears it."""
+    def set_error(self, text: str, full: str = "") -> None:
+        """Say below the field what to do, and in `full` (the tooltip) also what is wrong; "" clears it."""
         self._error.setText(text)
+        self._error.setToolTip(full)
         self._error.setVisible(bool(text))
         if isinstance(self.field, TextField | Combo):
             self.field.set_invalid(bool(text))
@@ -129,6 +132,30 @@ class SettingRow(QWidget):
                 return True
         return False
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The way back lies in the field and follows it."""
+        super().resizeEvent(event)
+        self._place_reset()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The field has its place only now."""
+        super().showEvent(event)
+        self._place_reset()
+
+    def _place_reset(self) -> None:
+        if not self._on_field:
+            return
+        shown, side = not self._reset.isHidden(), self._reset.sizeHint().width()
+        if isinstance(self.field, TextField):
+            self.field.reserve(side - 4 if shown else 0)
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()  # the row may just have grown a dot or an error
+        field = self.field.geometry()
+        left = field.right() - side - 2 - (themes.current().px(18) if isinstance(self.field, Combo) else 0)
+        self._reset.setGeometry(left, field.center().y() - side // 2, side, side)
+        self._reset.raise_()
+
     def _lay_out_stacked(self) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -137,10 +164,13 @@ class SettingRow(QWidget):
         head.setSpacing(4)
         head.addWidget(self._dot)
         head.addWidget(self._label, 1)
-        head.addWidget(self._reset)
         self._dot.setVisible(False)
-        # The reset button is 24 px high to be hit; the row keeps that height so that fields line up side by side.
-        head.addStrut(24)
+        if isinstance(self.field, TextField | Combo):
+            self._on_field = True
+            self._reset.setParent(self)
+            self._reset.setVisible(False)
+        else:
+            head.addWidget(self._reset)
         column.addLayout(head)
         column.addWidget(self.field)
         column.addWidget(self._error)
@@ -151,7 +181,7 @@ class SettingRow(QWidget):
         column.setSpacing(2)
         row = QHBoxLayout()
         row.setSpacing(4)
-        row.addStrut(24)
+        row.addStrut(themes.current().px(24))
         for widget, stretch in ((self._dot, 0), (self._label, 1), (self._reset, 0), (self.field, 0)):
             row.addWidget(widget, stretch)
         self._dot.setVisible(False)
@@ -173,5 +203,5 @@ class SettingRow(QWidget):
         row.addWidget(self._default)
         self._default.setText(tr("default"))
         if not isinstance(self.field, Toggle):
-            self.field.setFixedWidth(themes.current().px(132))
+            self.field.setFixedWidth(themes.current().px(160 if isinstance(self.field, Combo) else 132))
         row.addWidget(self.field)

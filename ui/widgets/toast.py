@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
+from ui import theme as themes
 from ui.tr import tr
 from ui.widgets.badge import State, shape_of
 from ui.widgets.button import Button, IconButton
@@ -39,7 +40,7 @@ class Toast(QFrame):
         super().__init__(parent)
         self.message = message
         self.setProperty("card", "dialog")
-        self.setFixedWidth(340)
+        self.setFixedWidth(themes.current().px(340))
         self.setAccessibleName(message.title)
         self.setAccessibleDescription(message.fact)
         self._strip = EdgeStrip(message.state, 3, self)
