@@ -184,10 +184,13 @@ class Latest:
         work: Callable[[Control], T],
         on_result: Callable[[T], None],
         on_error: Callable[[Exception], None] | None = None,
+        on_progress: Callable[[object], None] | None = None,
     ) -> None:
         """Ask for `work`; whatever was asked before is forgotten."""
         self.cancel()
-        self._start = lambda: self._tasks.run(work, owner=self._owner, on_result=on_result, on_error=on_error)
+        self._start = lambda: self._tasks.run(
+            work, owner=self._owner, on_result=on_result, on_error=on_error, on_progress=on_progress
+        )
         if self._timer.interval():
             self._timer.start()
         else:

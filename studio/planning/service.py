@@ -24,13 +24,10 @@ from engine.protocol.plan import Plan
 from engine.protocol.recipe import DatasetRef, ModelRef, Recipe, check, resolve
 from studio.datasets.worker import DataWorker, OnProgress
 from studio.hub.client import Hub
+from studio.planning.data_keys import DATA_KEYS
 from studio.planning.model_source import ModelSource, find_model, model_problem, pinned
 
 _REMEMBERED = 16
-_DATA_KEYS = (
-    "seed", "datasets", "evaluation_datasets", "evaluation_fraction", "sequence_length", "packing", "loss_on",
-    "chat_template", "micro_batch_size",
-)  # fmt: skip
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -145,7 +142,7 @@ def _merged(problems: list[Problem], plan: Plan | None) -> tuple[Problem, ...]:
 def _data_key(recipe: Recipe, source: ModelSource) -> str:
     """Everything that the statistics depend on: the settings, the files as they are now, the tokenizer's folder."""
     resolved = resolve(pinned(recipe, source))
-    settings = {key: getattr(resolved, key) for key in _DATA_KEYS}
+    settings = {key: getattr(resolved, key) for key in sorted(DATA_KEYS)}
     files = [_stamp(path) for ref in (*recipe.datasets, *recipe.evaluation_datasets) for path in _files(ref)]
     tokenizer = [_stamp(path) for path in sorted(Path(source.folder).glob("*token*")) if path.is_file()]
     content = msgspec.json.encode([settings, files, tokenizer, source.folder], order="deterministic")

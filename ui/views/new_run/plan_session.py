@@ -10,16 +10,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 
 from studio.errors import Problem
-from studio.planning.service import DATA_KEYS, Planned
+from studio.planning.data_keys import DATA_KEYS
 from studio.recipes import FIELDS, Recipe
-from ui.bridge import Cancelled, Control, Latest
+from ui.bridge import Control, Latest
 from ui.context import Context
 from ui.wording import words_for
+
+if TYPE_CHECKING:
+    from studio.datasets import DataProgress
+    from studio.planning.service import Planned
+
+T = TypeVar("T")
 
 COUNT_AFTER_MILLISECONDS = 400
 """How long a form must be left alone before its data is counted: counting may take long, and typing makes it stale."""
@@ -42,7 +49,7 @@ class PlanSession(QObject):
         self._stale = True
         self.planned: Planned | None = None
         self.failure: Exception | None = None
-        self.counted: tuple[int, int | None] | None = None
+        self.progress: DataProgress | None = None
         self.methods: dict[str, Planned] = {}
         self._unsubscribe = self._document.subscribe(self._document_changed)
 
@@ -90,15 +97,15 @@ class PlanSession(QObject):
         self._request(keys)
 
     def _request(self, keys: frozenset[str]) -> None:
-        if self._counting.is_set() and keys & DATA_KEYS:
+        if self._counting.is_set() and keys & (DATA_KEYS | {"model"}):
             self._end_counting()
         self._full.cancel()
         self._others.cancel()
-        self._stale, self.counted, self.failure = True, None, None
+        self._stale, self.progress, self.failure = True, None, None
         recipe = self._document.recipe
-        planning = lambda: self._context.services.planning  # noqa: E731  # opens the studio: only on the worker thread
-        self._quick.request(self._taking_turns(self._quick_turn, lambda _: planning().quick(recipe)), self._quick_done,
-            self._failed)  # fmt: skip
+        services = self._context.services  # whose `planning` opens the studio: for the worker thread
+        work = _in_turn(self._quick_turn, lambda control: services.planning.quick(recipe))
+        self._quick.request(work, self._quick_done, self._failed)
         self.changed.emit()
 
     def _quick_done(self, planned: Planned) -> None:
@@ -113,7 +120,7 @@ class PlanSession(QObject):
 
     def _count(self, recipe: Recipe) -> None:
         def work(control: Control) -> Planned:
-            def tell(progress: object) -> None:
+            def tell(progress: DataProgress) -> None:
                 self._counting.set()
                 control.progress(progress)
 
@@ -122,22 +129,21 @@ class PlanSession(QObject):
             finally:
                 self._counting.clear()
 
-        self._full.request(self._taking_turns(self._full_turn, work), self._full_done, self._failed, self._progressed)
+        self._full.request(_in_turn(self._full_turn, work), self._full_done, self._failed, self._progressed)
 
     def _full_done(self, planned: Planned) -> None:
-        self.planned, self.counted = planned, None
+        self.planned, self.progress = planned, None
         self._plan_other_methods()
         self.changed.emit()
 
     def _progressed(self, progress: object) -> None:
-        done, total = getattr(progress, "done", 0), getattr(progress, "total", None)
-        self.counted = (done, total)
+        self.progress = cast("DataProgress", progress)
         self.changed.emit()
 
     def _failed(self, error: Exception) -> None:
         if getattr(error, "code", "") == "data.cancelled":
             return
-        self._stale, self.failure, self.counted = False, error, None
+        self._stale, self.failure, self.progress = False, error, None
         self.changed.emit()
 
     def _plan_other_methods(self) -> None:
@@ -156,7 +162,7 @@ class PlanSession(QObject):
                 found[method] = self._context.services.planning.quick(replace(recipe, method=method))
             return found
 
-        self._others.request(self._taking_turns(self._quick_turn, work), self._others_done)
+        self._others.request(_in_turn(self._quick_turn, work), self._others_done)
 
     def _others_done(self, found: dict[str, Planned]) -> None:
         self.methods.update(found)
@@ -168,6 +174,13 @@ class PlanSession(QObject):
             services = self._context.services
             self._context.tasks.run(lambda control: services.planning.cancel())
 
-    @staticmethod
-    def _taking_turns[T](turn: threading.Lock, work: Callable[[Control], T]) -> Callable[[Control], T]:
-        raise NotImplementedError
+
+def _in_turn(turn: threading.Lock, work: Callable[[Control], T]) -> Callable[[Control], T]:
+    """Planning does one thing at a time; whoever waited looks first whether the answer is still wanted."""
+
+    def waiting(control: Control) -> T:
+        with turn:
+            control.check()
+            return work(control)
+
+    return waiting
