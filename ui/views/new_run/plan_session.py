@@ -69,7 +69,7 @@ class PlanSession(QObject):
         return not self.pending and self.planned is not None and self.planned.can_launch
 
     def errors(self) -> list[Problem]:
-        """What forbids the launch, the most useful first. Data that is being counted forbids nothing: it is waited for."""
+        """What forbids the launch, the most useful first. Data that is being counted is waited for instead."""
         found = [p for p in self.planned.problems if p.severity == "error"] if self.planned else []
         if self.pending:
             found = [problem for problem in found if problem.code != "data_not_measured"]
