@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication
 from studio.home import find_home, open_home
 from ui.appearance import Appearance
 from ui.bridge import Tasks
+from ui.crash import install
 from ui.display import missing_display
 from ui.routes import destinations, factories
 from ui.services import Services
@@ -60,10 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(words_for(error), file=sys.stderr)
         return 2
+    install(window.say)
     window.show()
     QTimer.singleShot(0, window.start)
     window.navigate(chosen.go or "new")
     status = application.exec()
+    sys.excepthook = sys.__excepthook__
     services.close()
     return status
 

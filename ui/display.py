@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import socket
 import sys
 from collections.abc import Mapping
@@ -29,9 +28,17 @@ def missing_display(environment: Mapping[str, str], platform: str = sys.platform
         )
     if not _x11_answers(x11):
         return f"The display {x11} does not answer. Check DISPLAY, or start Anneal Studio in a desktop session."
-    if ctypes.util.find_library("xcb-cursor") is None:
+    if not _loads("libxcb-cursor.so.0"):
         return "Qt needs the library libxcb-cursor0 to open a window. Install it: sudo apt install libxcb-cursor0"
     return None
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
 def _wayland_answers(name: str, environment: Mapping[str, str]) -> bool:

@@ -20,6 +20,7 @@ from tests.helpers.qt_walk import assert_walkable, find
 from ui.appearance import Appearance
 from ui.bridge import Tasks
 from ui.context import Command, Context
+from ui.crash import install
 from ui.display import missing_display
 from ui.routes import destinations
 from ui.services import Services
@@ -298,3 +299,15 @@ def test_the_shell_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.expects_log("An unexpected error in the window")
+def test_an_unexpected_error_is_told_and_can_be_copied(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[Message] = []
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    install(said.append)
+    error = ZeroDivisionError("by nothing")
+    sys.excepthook(ZeroDivisionError, error, None)
+    assert "ZeroDivisionError: by nothing" in said[0].fact and said[0].on_action is not None
+    said[0].on_action()
+    assert "ZeroDivisionError" in QApplication.clipboard().text()

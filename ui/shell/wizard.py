@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QEvent, QRectF
 from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -34,6 +34,12 @@ class Footer(QWidget):
         row.addWidget(self.middle, 1)
         row.addWidget(self.next)
         self.setFixedHeight(themes.current().px(56))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """The height grows with the text size."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self.setFixedHeight(themes.current().px(56))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Ground and divider."""

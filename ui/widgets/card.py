@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from ui.format import split_unit
 from ui.widgets.painting import refresh_style
@@ -57,6 +57,7 @@ class KeyFigure(QWidget):
 
     def __init__(self, label: str, note: str = "", *, small: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(1)
@@ -100,6 +101,7 @@ class NameValues(QWidget):
 
     def __init__(self, name_width: int = 112, *, right: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(12)
@@ -118,7 +120,7 @@ class NameValues(QWidget):
             if self._right:
                 text.setAlignment(Qt.AlignmentFlag.AlignRight)
             self._grid.addWidget(label, row, 0, Qt.AlignmentFlag.AlignTop)
-            self._grid.addWidget(text, row, 1)
+            self._grid.addWidget(text, row, 1, Qt.AlignmentFlag.AlignTop)
             self._values[name] = text
         self._values[name].setText(value)
         self._values[name].setAccessibleName(f"{name}: {value}")

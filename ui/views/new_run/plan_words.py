@@ -1,0 +1,111 @@
+"""A plan's figures in words: what the wide panel, the narrow one and the wizard's footer all say alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from studio.planning import Budget, Plan
+from studio.recipes import FIELDS, Recipe, value_or_default
+from ui.format import closed_form, compact, duration, memory, number, percent, tokens_per_second
+from ui.tr import plural, tr
+from ui.widgets.badge import State
+from ui.widgets.hatches import Category
+from ui.widgets.memory_bar import Segment
+
+if TYPE_CHECKING:
+    from ui.views.new_run.plan_session import PlanSession
+
+STATES: dict[str, State] = {"fits": "good", "tight": "warn", "does_not_fit": "bad"}
+_MEMORIES = {"device": "GPU", "host": "RAM", "pinned": "pinned memory"}
+
+
+def verdict_words(verdict: str) -> str:
+    """One of the three verdicts, as cards and badges say it."""
+    return {"fits": tr("Fits"), "tight": tr("Fits, but tight"), "does_not_fit": tr("Doesn't fit")}[verdict]
+
+
+def budget_words(budget: Budget) -> str:
+    """How much of one memory is left, or missing: "RAM 82 % free", "RAM 1.2 GiB over"."""
+    name = tr(_MEMORIES[budget.memory])
+    left = budget.usable_bytes - budget.planned_bytes
+    if left < 0:
+        return tr("{memory} {size} over", memory=name, size=memory(-left))
+    return tr("{memory} {share} free", memory=name, share=percent(left / max(1, budget.usable_bytes)))
+
+
+def segments(plan: Plan, budget: Budget) -> list[Segment]:
+    """The bar of one memory: the plan's categories, then what other programs hold."""
+    on_device = budget.memory == "device"
+    rows = [
+        Segment(cast("Category", row.category), row.device_bytes if on_device else row.host_bytes)
+        for row in plan.memory
+    ]
+    return [*rows, Segment("other", budget.other_bytes)]
+
+
+def figures(session: PlanSession) -> list[tuple[str, str, str]]:
+    """(label, value, note) of the key figures; "" where a figure is not known yet."""
+    planned = session.planned
+    plan = planned.plan if planned else None
+    labels = (tr("Speed"), tr("Step time"), tr("Total time"), tr("Trained"))
+    if plan is None:
+        return [(label, "", "") for label in labels]
+    times = plan.timeline
+    marked = closed_form if session.approximate else str
+    speed_note = tr("predicted") if times.measured else tr("predicted, rates assumed")
+    batches = plural(plan.numerics.gradient_accumulation_steps, "{count} micro-batch", "{count} micro-batches")
+    total, total_note = "", tr("known once the data is counted")
+    if times.total_steps:
+        total = marked(duration(times.total_seconds))
+        total_note = tr(
+            "{steps}, {evaluations}",
+            steps=plural(times.total_steps, "{count} step", "{count} steps"),
+            evaluations=plural(times.evaluations, "{count} evaluation", "{count} evaluations"),
+        )
+    trained = tr("{count} parameters", count=compact(plan.trainable_parameters))
+    return [
+        (labels[0], marked(tokens_per_second(times.tokens_per_second)), speed_note),
+        (labels[1], marked(duration(times.step_seconds)), batches),
+        (labels[2], total, total_note),
+        (labels[3], trained, tr("of {count}", count=compact(plan.total_parameters))),
+    ]
+
+
+def so_far(session: PlanSession) -> tuple[str, State, str]:
+    """Badge text, its state, and the line after it, for the wizard's footer."""
+    plan = session.planned.plan if session.planned else None
+    if plan is None:
+        words = session.nearest_fix()
+        return (tr("No plan yet"), "neutral", words) if not session.pending else (tr("Planning"), "neutral", "")
+    facts = [budget_words(budget) for budget in plan.budgets]
+    facts.append(figures(session)[0][1])
+    if plan.timeline.total_steps:
+        facts.append(figures(session)[2][1])
+    return verdict_words(plan.verdict), STATES[plan.verdict], " · ".join(facts)
+
+
+def method_summary(recipe: Recipe) -> str:
+    """The line below the step's name: "LoRA · FP32 · CPU"."""
+    chosen = [
+        tr(FIELDS[key].choice_label(str(value_or_default(recipe, key)))) for key in ("method", "precision")
+    ]
+    return " · ".join([*chosen, tr("CPU")])
+
+
+def batch_words(recipe: Recipe, tokens: int | None) -> str:
+    """The effective batch, worked out."""
+    rows, times = (int(cast("int", value_or_default(recipe, key))) for key in
+        ("micro_batch_size", "gradient_accumulation_steps"))  # fmt: skip
+    length = int(cast("int", value_or_default(recipe, "sequence_length")))
+    return tr(
+        "<b>Effective batch {rows}</b> = {micro} × {times}: {tokens} tokens a step at most.",
+        rows=plural(rows * times, "{count} row", "{count} rows"), micro=number(rows), times=number(times),
+        tokens=number(tokens if tokens is not None else rows * times * length),
+    )  # fmt: skip
+
+
+def shown_sizes(plan: Plan, budget: Budget) -> list[tuple[Category, str]]:
+    """The legend: every category that takes something, other programs, and what is free."""
+    parts = [(segment.category, memory(segment.size)) for segment in segments(plan, budget) if segment.size > 0]
+    free = budget.usable_bytes - budget.planned_bytes
+    return [*parts, ("free", memory(free))] if free > 0 else parts
