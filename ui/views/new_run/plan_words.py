@@ -86,9 +86,7 @@ def so_far(session: PlanSession) -> tuple[str, State, str]:
 
 def method_summary(recipe: Recipe) -> str:
     """The line below the step's name: "LoRA · FP32 · CPU"."""
-    chosen = [
-        tr(FIELDS[key].choice_label(str(value_or_default(recipe, key)))) for key in ("method", "precision")
-    ]
+    chosen = [tr(FIELDS[key].choice_label(str(value_or_default(recipe, key)))) for key in ("method", "precision")]
     return " · ".join([*chosen, tr("CPU")])
 
 
