@@ -246,6 +246,8 @@ def ensure(folder: Path) -> None:
     if is_whole(folder):
         return
     folder.parent.mkdir(parents=True, exist_ok=True)
+    for killed in folder.parent.glob(".making-*"):
+        shutil.rmtree(killed, ignore_errors=True)
     free_mb = shutil.disk_usage(folder.parent).free // 2**20
     if free_mb < _DISK_MB:
         raise SystemExit(f"{_DISK_MB} MB of disk are needed in {folder.parent}, and {free_mb} MB are free.")
