@@ -30,6 +30,19 @@ def group_limits(root: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/
     return GroupLimits(memory, used, cores)
 
 
+def kills_for_memory(root: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")) -> int:
+    """How many processes the kernel has ended for want of memory in our control group so far (version 2; else 0)."""
+    return max((_events(folder).get("oom_kill", 0) for folder in _groups(root, membership)), default=0)
+
+
+def _events(folder: Path) -> dict[str, int]:
+    try:
+        pairs = [line.split() for line in (folder / "memory.events").read_text().splitlines()]
+        return {name: int(number) for name, number in pairs}
+    except (OSError, ValueError):
+        return {}
+
+
 def _groups(root: Path, membership: Path) -> list[Path]:
     """Our group and those around it. In a container the root itself is the innermost that can be seen."""
     try:

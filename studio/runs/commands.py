@@ -11,7 +11,7 @@ from engine.protocol import commands as c
 from engine.protocol import heartbeat, lock
 from engine.protocol.errors import SurroundingsError
 from engine.protocol.folder import RunFolder
-from studio.runs.reconcile import is_elsewhere
+from studio.runs.liveness import is_elsewhere
 from studio.runs.rows import EventRow
 
 ANSWERS = ("CommandAccepted", "CommandRejected", "CommandIgnored")

@@ -9,7 +9,7 @@ import msgspec
 from engine.protocol.errors import Problem
 from engine.protocol.files import disk, sync_folder
 from engine.protocol.folder import RunFolder
-from studio.runs.reconcile import is_elsewhere
+from studio.runs.liveness import is_elsewhere
 
 
 class Deletion(msgspec.Struct, frozen=True):

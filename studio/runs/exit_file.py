@@ -13,10 +13,12 @@ from engine.protocol.folder import RunFolder
 
 
 class Exit(msgspec.Struct, frozen=True):
-    """`code` as the system gave it; negative: ended by that signal."""
+    """`code` as the system gave it; negative: ended by that signal. `out_of_memory`: the kernel killed for memory in
+    our control group while the engine ran."""
 
     attempt: int
     code: int
+    out_of_memory: bool = False
     version: int = VERSION
 
 
@@ -25,10 +27,10 @@ def write_exit(folder: RunFolder, ended: Exit) -> None:
     write_atomically(folder.path / "exit.json", msgspec.json.encode(ended))
 
 
-def read_exit(folder: RunFolder, attempt: int) -> int | None:
-    """The exit code of that attempt's engine, None where nobody knows it."""
+def read_exit(folder: RunFolder, attempt: int) -> Exit | None:
+    """How that attempt's engine ended, None where nobody knows it."""
     try:
         ended = msgspec.json.decode((folder.path / "exit.json").read_bytes(), type=Exit)
     except (OSError, msgspec.MsgspecError):
         return None
-    return ended.code if ended.attempt == attempt else None
+    return ended if ended.attempt == attempt else None

@@ -18,7 +18,8 @@ from engine.protocol.lock import ProcessLock
 from studio.home import Home
 from studio.runs.database import open_history
 from studio.runs.identity import is_run_id
-from studio.runs.reconcile import Liveness, reconcile
+from studio.runs.liveness import Liveness
+from studio.runs.reconcile import reconcile
 from studio.runs.rows import RunRow
 from studio.runs.run_reader import RunReader
 from studio.runs.store import run_row

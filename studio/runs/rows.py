@@ -14,7 +14,8 @@ ACTIVE: frozenset[Status] = frozenset({"launching", "preparing", "training", "pa
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One run as the history knows it. `recipe` is the resolved recipe in force, `plan` the plan, both as JSON text.
+    """One run as the history knows it. `recipe` is the resolved recipe in force, `plan` the plan without its
+    offsets, both as JSON text.
 
     `loss` is the newest training loss (None where it was not finite), `seconds` the time spent over all attempts,
     `reason` why a run failed, stopped or was lost. `checkpoint_step` is the newest checkpoint that stands on disk.

@@ -16,15 +16,17 @@ from engine.protocol import commands as c
 from engine.protocol import heartbeat
 from engine.protocol.errors import Problem, SurroundingsError
 from engine.protocol.folder import RunFolder
-from engine.protocol.plan import Plan
+from engine.protocol.plan import Plan, decode_plan
 from engine.protocol.recipe import Recipe, parse_recipe
 from studio.environment import child_environment, module_command
 from studio.home import Home
 from studio.runs import commands, deletion
+from studio.runs.exit_file import Exit
 from studio.runs.ingest import Changes, Ingester
 from studio.runs.launching import default_name, make_run_folder, refuse_bad
+from studio.runs.liveness import EngineLiveness
 from studio.runs.process import Children, end_tree, start_detached
-from studio.runs.reconcile import EngineLiveness, lost_reason
+from studio.runs.reconcile import lost_reason
 from studio.runs.rows import RunRow
 from studio.runs.store import RunStore
 from studio.runs.user_file import Parent, UserData, change_user
@@ -97,6 +99,10 @@ class RunService:
         """The recipe that was launched, whatever a form shows by now. Also what Clone fills a form with."""
         return parse_recipe(self._home.run(run_id).recipe.read_text("utf-8"))
 
+    def plan(self, run_id: str) -> Plan:
+        """The plan that was launched, with everything in it. Raises OSError, msgspec.ValidationError."""
+        return decode_plan(self._home.run(run_id).plan.read_bytes())
+
     def folder(self, run_id: str) -> RunFolder:
         return self._home.run(run_id)
 
@@ -160,7 +166,7 @@ class RunService:
             if attempt is None or exit_code is None:
                 return None
             row = self._store.run(run_id)
-            return lost_reason(row, folder, exit_code) if row.attempt == attempt else None
+            return lost_reason(row, folder, Exit(attempt, exit_code)) if row.attempt == attempt else None
 
     # --- commands
 
@@ -224,6 +230,7 @@ class RunService:
     # --- inside
 
     def _start(self, folder: RunFolder) -> None:
+        self._liveness.launched(folder)
         try:
             process = start_detached(
                 [*self._engine_command, "train", "--run", str(folder.path)],

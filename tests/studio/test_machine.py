@@ -11,7 +11,7 @@ from engine.planner.machine import DeviceSpec
 from studio.home import open_home
 from studio.machine.doctor import examine, versions
 from studio.machine.gpus import Gpus
-from studio.machine.limits import GroupLimits, group_limits
+from studio.machine.limits import GroupLimits, group_limits, kills_for_memory
 from studio.machine.probe import probe
 
 
@@ -31,6 +31,14 @@ def test_the_tightest_limit_of_all_groups_around_us_counts(tmp_path: Path) -> No
     )  # fmt: skip
     write(root / "user" / "session", memory_max="max", memory_current="7", cpu_max="400000 100000")
     assert group_limits(root, membership) == GroupLimits(4000, 1000, 2.5)
+
+
+def test_kills_for_memory_are_counted(tmp_path: Path) -> None:
+    root, membership = tmp_path / "cgroup", tmp_path / "membership"
+    membership.write_text("0::/user\n")
+    write(root / "user", memory_events="low 0\noom 4\noom_kill 2\n")
+    assert kills_for_memory(root, membership) == 2
+    assert kills_for_memory(tmp_path / "none", membership) == 0
 
 
 def test_version_1_limits_are_read_and_its_idea_of_no_limit_is_none(tmp_path: Path) -> None:

@@ -107,6 +107,25 @@ def test_a_killed_engine_leaves_a_run_that_says_so_and_resumes(workshop: Worksho
     assert list(curve.seconds) == sorted(curve.seconds)
 
 
+@pytest.mark.scenario("S23")
+def test_a_kill_for_memory_is_named_as_one_also_by_the_next_window(
+    workshop: Workshop, open_workshop: Callable[[], Workshop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kills = iter([3, 4, 4, 4])
+    monkeypatch.setattr("studio.runs.liveness.kills_for_memory", lambda: next(kills))
+    workshop.options(steps=8, kill_at=2)
+    run = workshop.launch()
+    workshop.until_status(run, "lost")
+    workshop.close()
+    workshop.home.history.unlink()
+    again = open_workshop()
+    again.until_status(run, "lost")
+    reason = again.store.run(run).reason
+    assert reason is not None
+    assert reason.code == "run.lost.memory"
+    assert "memory ran out" in reason.message
+
+
 @pytest.mark.scenario("S4")
 def test_a_torn_last_line_costs_nothing_but_itself(workshop: Workshop) -> None:
     workshop.options(steps=6, checkpoint_every=2, tear_at=3)
