@@ -25,6 +25,7 @@ from engine.protocol.recipe import DatasetRef, ModelRef, Recipe, check, resolve
 from studio.datasets.worker import DataWorker, OnProgress
 from studio.hub.client import Hub
 from studio.planning.data_keys import DATA_KEYS
+from studio.planning.faster import Faster, faster
 from studio.planning.model_source import ModelSource, find_model, model_problem, pinned
 
 _REMEMBERED = 16
@@ -72,6 +73,12 @@ class PlanningService:
         Raises SurroundingsError("data.cancelled"); everything else that fails is among the problems.
         """
         return self._plan(recipe, machine, lambda source: self._measure(recipe, source, on_progress), may_ask_hub=True)
+
+    def faster(self, planned: Planned) -> tuple[Faster, ...]:
+        """Changes that would end the planned run sooner; a quick plan for each. Empty where nothing was planned."""
+        if planned.plan is None:
+            return ()
+        return faster(planned.recipe, planned.plan, lambda changed: self.quick(changed).plan)
 
     def cancel(self) -> None:
         """End a measuring that is under way, from any thread."""

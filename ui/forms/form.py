@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
+from studio.errors import Problem
 from studio.recipes import FIELDS, FieldSpec, Setting
 from studio.recipes.document import RecipeDocument
 from ui.format import general
@@ -36,6 +37,7 @@ class SettingForm(QWidget):
         self._shares = [1] * columns if isinstance(columns, int) else list(columns)
         self._columns = len(self._shares)
         self._hidden: frozenset[str] = frozenset()
+        self._others: list[Problem] = []
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(8)
@@ -67,7 +69,7 @@ class SettingForm(QWidget):
 
     def refresh(self) -> None:
         """Show what the document holds: values, dots, defaults, problems."""
-        problems = {problem.where: problem for problem in reversed(self._document.problems())}
+        problems = {problem.where: problem for problem in reversed([*self._document.problems(), *self._others])}
         for key, row in self._rows.items():
             self._bindings[key].show(_setting(self._document.value(key)))
             default = setting_words(FIELDS[key], _setting(self._document.default(key)))
@@ -76,6 +78,12 @@ class SettingForm(QWidget):
             words = words_for(problem) if problem is not None else Words("", "")
             row.set_error(words.remedy or words.what, str(words))
         self._place()
+
+    def show_problems(self, problems: Sequence[Problem]) -> None:
+        """Show these beside their fields too: what a plan found, and the recipe alone cannot tell."""
+        if self._others != list(problems):
+            self._others = list(problems)
+            self.refresh()
 
     def _add(self, spec: FieldSpec, wide: bool) -> None:
         key = spec.key

@@ -1,7 +1,7 @@
 """The plan of the recipe that New run edits, kept up to date off the GUI thread.
 
     document changes ─► quick (what is known now; the latest request wins) ─► changed
-                          └─► full, where the data was not counted yet      ─► changed ─► the other methods ─► changed
+                          └─► full, where the data was not counted yet      ─► changed ─► alternatives ─► changed
 
 Figures that a newer plan will replace are approximate: `approximate` says so, and everything that shows them marks it.
 """
@@ -24,6 +24,7 @@ from ui.wording import words_for
 
 if TYPE_CHECKING:
     from studio.datasets import DataProgress
+    from studio.planning.faster import Faster
     from studio.planning.service import Planned
 
 T = TypeVar("T")
@@ -51,6 +52,7 @@ class PlanSession(QObject):
         self.failure: Exception | None = None
         self.progress: DataProgress | None = None
         self.methods: dict[str, Planned] = {}
+        self.faster: tuple[Faster, ...] = ()
         self._unsubscribe = self._document.subscribe(self._document_changed)
 
     @property
@@ -115,7 +117,7 @@ class PlanSession(QObject):
         if uncounted and planned.model_folder and not self._document.problems():
             self._count(planned.recipe)
         else:
-            self._plan_other_methods()
+            self._plan_alternatives()
         self.changed.emit()
 
     def _count(self, recipe: Recipe) -> None:
@@ -133,7 +135,7 @@ class PlanSession(QObject):
 
     def _full_done(self, planned: Planned) -> None:
         self.planned, self.progress = planned, None
-        self._plan_other_methods()
+        self._plan_alternatives()
         self.changed.emit()
 
     def _progressed(self, progress: object) -> None:
@@ -146,26 +148,30 @@ class PlanSession(QObject):
         self._stale, self.failure, self.progress = False, error, None
         self.changed.emit()
 
-    def _plan_other_methods(self) -> None:
-        """So that each method's card tells what it would need at these settings."""
-        if self.planned is None or self.planned.plan is None:
-            self.methods = {}
+    def _plan_alternatives(self) -> None:
+        """So that each method's card tells what it would need at these settings, and what would be faster."""
+        planned = self.planned
+        if planned is None or planned.plan is None:
+            self.methods, self.faster = {}, ()
             return
-        chosen, recipe = self.planned.plan.numerics.method, self._document.recipe
-        self.methods[chosen] = self.planned
+        chosen, recipe = planned.plan.numerics.method, self._document.recipe
+        self.methods[chosen] = planned
         others = [method for method, _ in FIELDS["method"].choices if method != chosen]
+        services = self._context.services
 
-        def work(control: Control) -> dict[str, Planned]:
+        def work(control: Control) -> tuple[dict[str, Planned], tuple[Faster, ...]]:
             found = {}
             for method in others:
                 control.check()
-                found[method] = self._context.services.planning.quick(replace(recipe, method=method))
-            return found
+                found[method] = services.planning.quick(replace(recipe, method=method))
+            control.check()
+            return found, services.planning.faster(planned)
 
-        self._others.request(_in_turn(self._quick_turn, work), self._others_done)
+        self._others.request(_in_turn(self._quick_turn, work), self._alternatives_done)
 
-    def _others_done(self, found: dict[str, Planned]) -> None:
-        self.methods.update(found)
+    def _alternatives_done(self, found: tuple[dict[str, Planned], tuple[Faster, ...]]) -> None:
+        self.methods.update(found[0])
+        self.faster = found[1]
         self.changed.emit()
 
     def _end_counting(self) -> None:

@@ -90,16 +90,19 @@ def method_summary(recipe: Recipe) -> str:
     return " · ".join([*chosen, tr("CPU")])
 
 
-def batch_words(recipe: Recipe, tokens: int | None) -> str:
+def batch_words(recipe: Recipe) -> str:
     """The effective batch, worked out."""
-    rows, times = (int(cast("int", value_or_default(recipe, key))) for key in
-        ("micro_batch_size", "gradient_accumulation_steps"))  # fmt: skip
-    length = int(cast("int", value_or_default(recipe, "sequence_length")))
+    rows, times, length = (
+        int(cast("int", value_or_default(recipe, key)))
+        for key in ("micro_batch_size", "gradient_accumulation_steps", "sequence_length")
+    )
     return tr(
         "<b>Effective batch {rows}</b> = {micro} × {times}: {tokens} tokens a step at most.",
-        rows=plural(rows * times, "{count} row", "{count} rows"), micro=number(rows), times=number(times),
-        tokens=number(tokens if tokens is not None else rows * times * length),
-    )  # fmt: skip
+        rows=plural(rows * times, "{count} row", "{count} rows"),
+        micro=number(rows),
+        times=number(times),
+        tokens=number(rows * times * length),
+    )
 
 
 def shown_sizes(plan: Plan, budget: Budget) -> list[tuple[Category, str]]:
