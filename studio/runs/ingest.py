@@ -26,6 +26,9 @@ from studio.runs.store import run_row
 from studio.runs.tail import Position
 from studio.runs.writer import HistoryWriter
 
+_LEAST_IN_TURN = 50
+_TURNS = 10
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -48,6 +51,9 @@ class Ingester:
         self._database: Database | None = None
         self._readers: dict[str, RunReader] = {}
         self._rows: dict[str, RunRow] = {}
+        self._noticed: set[str] = set()
+        self._looked_at: set[str] = set()
+        self._turn = 0
 
     @property
     def is_ours(self) -> bool:
@@ -75,8 +81,16 @@ class Ingester:
             self._database = None
             self._lock.release()
 
+    def look_at(self, run_id: str) -> None:
+        """The next refresh looks at this run: something was done with it."""
+        self._noticed.add(run_id)
+
     def refresh(self) -> Changes:
-        """Read what is new, and settle what became of runs whose engine is gone. Raises OSError, sqlite3.Error."""
+        """Read what is new, and settle what became of runs whose engine is gone. Raises OSError, sqlite3.Error.
+
+        Looks at every run that is new, at work or noticed, and in turn at a part of those that have ended: with
+        hundreds of them, a change that another program made to an old run is seen within a second and not at once.
+        """
         assert self._database is not None, "acquire first"
         writer = HistoryWriter(self._database)
         present = self._folders()
@@ -86,7 +100,8 @@ class Ingester:
                 writer.forget_run(run_id)
             self._rows.pop(run_id)
             self._readers.pop(run_id, None)
-        changed = {run_id for run_id in present if self._refresh_run(writer, self._home.run(run_id))}
+            self._looked_at.discard(run_id)
+        changed = {run_id for run_id in self._due(present) if self._refresh_run(writer, self._home.run(run_id))}
         return Changes(frozenset(changed), removed)
 
     def _refresh_run(self, writer: HistoryWriter, folder: RunFolder) -> bool:
@@ -108,6 +123,16 @@ class Ingester:
                 writer.put_run(settled)
         self._rows[folder.id] = settled
         return settled != before
+
+    def _due(self, present: list[str]) -> list[str]:
+        noticed, self._noticed = self._noticed, set()
+        ended = [run_id for run_id in present if run_id in self._looked_at and not self._rows[run_id].is_active]
+        size = max(_LEAST_IN_TURN, len(ended) // _TURNS)
+        start = self._turn if self._turn < len(ended) else 0
+        self._turn = start + size
+        resting = set(ended) - set(ended[start : start + size]) - noticed
+        self._looked_at.update(present)
+        return [run_id for run_id in present if run_id not in resting]
 
     def _folders(self) -> list[str]:
         try:

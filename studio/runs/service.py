@@ -78,6 +78,7 @@ class RunService:
 
     def refresh(self) -> Changes:
         """Take in what is new (a few milliseconds when nothing is). Call it some times a second, off the GUI thread.
+        What this process did itself is seen by the next call; see `Ingester.refresh` for the rest.
 
         Where another process of this home ingests, its work is looked at instead.
         """
@@ -207,6 +208,7 @@ class RunService:
             folder = self._home.run(run_id)
             if not folder.path.is_dir():
                 raise SurroundingsError("run.unknown", f"There is no run {run_id}.", "List them with `anneal runs`.")
+            self._ingester.look_at(run_id)
             return change_user(folder, **values)
 
     def review_deletion(self, run_ids: Sequence[str]) -> list[deletion.Deletion]:
@@ -231,6 +233,7 @@ class RunService:
 
     def _start(self, folder: RunFolder) -> None:
         self._liveness.launched(folder)
+        self._ingester.look_at(folder.id)
         try:
             process = start_detached(
                 [*self._engine_command, "train", "--run", str(folder.path)],
