@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any  # NumPy arrays of whatever dtype the tensor has
 
 import numpy as np
@@ -105,7 +106,7 @@ class ReferenceExecutor:
         calls: list[Call] = []
         for index, instruction in enumerate(self._schedule.programs[program].instructions):
             calls.append(self._call(instruction))
-            calls += [lambda name=name: self.arena.poison(name) for name in dying.get(index, ())]  # type: ignore[misc]  # a default binds the loop's name
+            calls += [partial(self.arena.poison, name) for name in dying.get(index, ())]
         return calls
 
     def _call(self, instruction: Instruction) -> Call:

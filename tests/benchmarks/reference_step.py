@@ -110,6 +110,15 @@ def profile(executor: ReferenceExecutor) -> None:
         print(f"  {op:28s} {spent * 1e3:9.1f} ms")
 
 
+def report(clock: str, spent: dict[str, list[float]], tokens: int) -> None:
+    """Medians of all rounds but the first, which warms up. CPU time (of all threads) is the one to read on a busy
+    machine, with one thread: waiting threads burn it too."""
+    engine, peer = (float(np.median(times[1:])) for times in spent.values())
+    for name, seconds in zip(spent, (engine, peer), strict=True):
+        print(f"{clock:4s} {name:20s} {seconds:7.3f} s a micro-step, {tokens / seconds:8.0f} tokens/s")
+    print(f"{clock:4s} ratio of times, engine / transformers + PEFT: {engine / peer:.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, default=512)
@@ -119,16 +128,16 @@ def main() -> None:
     arguments = parser.parse_args()
     executor, ours = engine_step(arguments.tokens, arguments.method, arguments.threads)
     theirs = peer_step(arguments.tokens, arguments.method)
-    spent: dict[str, list[float]] = {"engine": [], "transformers + PEFT": []}
+    wall: dict[str, list[float]] = {"engine": [], "transformers + PEFT": []}
+    cpu: dict[str, list[float]] = {name: [] for name in wall}
     for _ in range(arguments.repeats + 1):
-        for name, step in zip(spent, (ours, theirs), strict=True):
-            started = time.perf_counter()
+        for name, step in zip(wall, (ours, theirs), strict=True):
+            started = time.perf_counter(), time.process_time()
             step()
-            spent[name].append(time.perf_counter() - started)
-    medians = {name: float(np.median(times[1:])) for name, times in spent.items()}  # the first round warms up
-    for name, seconds in medians.items():
-        print(f"{name:20s} {seconds:7.3f} s a micro-step, {arguments.tokens / seconds:8.0f} tokens/s")
-    print(f"ratio of times, engine / transformers + PEFT: {medians['engine'] / medians['transformers + PEFT']:.2f}")
+            wall[name].append(time.perf_counter() - started[0])
+            cpu[name].append(time.process_time() - started[1])
+    report("wall", wall, arguments.tokens)
+    report("cpu", cpu, arguments.tokens)
     profile(executor)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import torch
 
-from engine.runtime.philox import MASK, PIECE, Stream, drop_threshold, random_words_torch
+from engine.runtime.philox import MASK, PIECE, Stream, drop_threshold, random_words, random_words_torch
 from engine.runtime.reference.operands import Call, Operands, wide
 
 
@@ -23,7 +23,14 @@ def dropout(o: Operands) -> Call:
         stream = Stream(seed & (MASK << 32 | MASK), purpose, step, micro_batch, layer)
         for start in range(0, x.numel(), PIECE):
             piece = x[start : start + PIECE]
-            kept = random_words_torch(stream, piece.numel(), start, x.device) >= threshold
+            kept = _kept(stream, piece.numel(), start, threshold, x.device)
             y[start : start + PIECE] = torch.where(kept, wide(piece) * factor, 0.0)
 
     return call
+
+
+def _kept(stream: Stream, count: int, start: int, threshold: int, device: torch.device) -> torch.Tensor:
+    """bool[count]. NumPy has arithmetic on unsigned integers: on a CPU it takes half the time of torch."""
+    if device.type == "cpu":
+        return torch.from_numpy(random_words(stream, count, start) >= threshold)
+    return random_words_torch(stream, count, start, device) >= threshold

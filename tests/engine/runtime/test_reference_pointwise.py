@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from engine.runtime.philox import Stream, random_words
 from tests.helpers.reference_ops import (
     DTYPES,
     assert_close,
@@ -98,12 +99,19 @@ STATE = torch.tensor([11, 5, 2, 0])
 
 
 def test_dropout_keeps_the_expected_share_and_scales_it() -> None:
-    x = torch.ones(300, 701)  # not a multiple of a piece, nor of four
+    x = torch.ones(300, 3701)  # longer than a piece, and not a multiple of four
     (y,) = call_op("dropout", [x, STATE], like(x), probability=0.25, purpose=3, layer=1)
     kept = y != 0
     assert torch.equal(y[kept], torch.full_like(y[kept], 1 / 0.75))
     # Five standard deviations of a binomial count.
     assert abs(kept.double().mean().item() - 0.75) < 5 * (0.25 * 0.75 / x.numel()) ** 0.5
+
+
+def test_dropouts_mask_is_the_documented_function_of_the_key() -> None:
+    x = torch.ones(10, 33)
+    (y,) = call_op("dropout", [x, STATE], like(x), probability=0.25, purpose=3, layer=1)
+    words = random_words(Stream(seed=11, purpose=3, step=5, micro_batch=2, layer=1), x.numel())
+    assert (y != 0).view(-1).tolist() == (words >= 2**30).tolist()
 
 
 def test_dropout_is_a_function_of_its_key_and_the_element_alone() -> None:
