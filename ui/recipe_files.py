@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QFileDialog, QMenu
 
 from studio.recipes import Recipe
 from ui.context import Context
@@ -22,43 +21,28 @@ if TYPE_CHECKING:
     from studio.recipes.library import RecipeEntry
 
 
-class RecipeFiles(QObject):
-    """Open and save for one screen. `opened` is called after a recipe has taken the document's place."""
+class RecipeButtons(QObject):
+    """`open` and `save` are buttons. `opened` is called after a recipe has taken the document's place."""
 
-    def __init__(self, context: Context, screen: QWidget, opened: Callable[[], None] = lambda: None) -> None:
-        super().__init__(screen)
-        self._context, self._screen, self._opened = context, screen, opened
+    def __init__(self, context: Context, parent: QObject, opened: Callable[[], None] = lambda: None) -> None:
+        super().__init__(parent)
+        self._context, self._opened = context, opened
         self._document = context.services.document
         self._path = context.services.home.recipes
+        keys = shortcuts(context.services.settings.load().shortcuts)["save"].keys
+        self.open = Button(tr("Open recipe"), icon="folder", kind="quiet")
+        self.save = Button(tr("Save recipe"), icon="save", kind="quiet", keys=shown(keys))
+        self.open.clicked.connect(self.choose)
+        self.save.clicked.connect(self.save_now)
 
-    def open_button(self, text: str = "") -> Button:
-        """A button that opens the list of recipes below itself."""
-        button = Button(text or tr("Open recipe"), icon="folder", kind="normal" if text else "quiet")
-        button.clicked.connect(lambda: self.choose(button))
-        return button
-
-    def save_button(self) -> Button:
-        """A button that saves; Ctrl S does the same while the screen is seen."""
-        keys = shortcuts(self._context.services.settings.load().shortcuts)["save"].keys
-        button = Button(tr("Save recipe"), icon="save", kind="quiet", keys=shown(keys))
-        button.setAccessibleName(tr("Save recipe"))
-        button.clicked.connect(self.save)
-        shortcut = QShortcut(QKeySequence(keys), self._screen)
-        shortcut.setAutoRepeat(False)
-        shortcut.activated.connect(self.save)
-        return button
-
-    def choose(self, button: QWidget) -> None:
-        """List the library, then show it as a menu below `button`."""
+    def choose(self) -> None:
+        """Show the library as a menu below the button."""
         services = self._context.services
         self._context.tasks.run(
-            lambda control: services.recipes.list(),
-            owner=self,
-            on_result=lambda entries: self._show_menu(button, entries),
-            on_error=self._failed,
+            lambda control: services.recipes.list(), owner=self, on_result=self._show_menu, on_error=self._failed
         )
 
-    def open(self, path: Path | str) -> None:
+    def open_path(self, path: Path | str) -> None:
         """Open a file into the document, as one step of undo."""
         services = self._context.services
 
@@ -66,36 +50,38 @@ class RecipeFiles(QObject):
             self._path = Path(path)
             self._document.replace(recipe)
             self._document.mark_saved()
-            self._context.toast(Message("good", tr("Recipe opened"), tr("{name}. Ctrl Z brings back what was there.",
-                name=Path(path).name)))  # fmt: skip
+            words = tr("{name}. Ctrl Z brings back what was there.", name=self._path.stem)
+            self._context.toast(Message("good", tr("Recipe opened"), words))
             self._opened()
 
         self._context.tasks.run(
             lambda control: services.recipes.open(path), owner=self, on_result=take, on_error=self._failed
         )
 
-    def save(self) -> None:
-        """Ask where, then write. Nothing happens where the dialog is cancelled."""
-        named = self._document.recipe.name or tr("recipe")
-        start = self._path if self._path.suffix else self._path / f"{named}.yaml"
-        chosen, _ = QFileDialog.getSaveFileName(self._screen, tr("Save recipe"), str(start), tr("Recipes (*.yaml)"))
+    def save_now(self) -> None:
+        """Ask where, the library first, then write. Nothing happens where the dialog is cancelled."""
+        recipe, services = self._document.recipe, self._context.services
+        name = recipe.name or (recipe.model.label().rpartition("/")[2] if recipe.model else tr("recipe"))
+        start = self._path if self._path.suffix else self._path / f"{name}.yaml"
+        kinds = tr("Recipes") + " (*.yaml)"
+        chosen, _ = QFileDialog.getSaveFileName(self.save.window(), tr("Save recipe"), str(start), kinds)
         if not chosen:
             return
         path = Path(chosen) if Path(chosen).suffix else Path(f"{chosen}.yaml")
-        recipe, services = self._document.recipe, self._context.services
 
-        def done(nothing: None) -> None:
+        def saved(nothing: None) -> None:
             self._path = path
             if self._document.recipe == recipe:
                 self._document.mark_saved()
             self._context.toast(Message("good", tr("Recipe saved"), str(path)))
 
         self._context.tasks.run(
-            lambda control: services.recipes.overwrite(recipe, path), owner=self, on_result=done, on_error=self._failed
-        )
+            lambda control: services.recipes.overwrite(recipe, path),
+            owner=self, on_result=saved, on_error=self._failed, touches=("recipes",),
+        )  # fmt: skip
 
-    def _show_menu(self, button: QWidget, entries: Sequence[RecipeEntry]) -> None:
-        menu = QMenu(button)
+    def _show_menu(self, entries: Sequence[RecipeEntry]) -> None:
+        menu = QMenu(self.open)
         menu.setAccessibleName(tr("Recipes"))
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
@@ -104,18 +90,17 @@ class RecipeFiles(QObject):
             action = menu.addAction(text.replace("&", "&&"))
             action.setToolTip(str(words_for(entry.problem)) if entry.problem else entry.about or entry.path)
             action.setEnabled(entry.problem is None)
-            action.triggered.connect(lambda _checked=False, path=entry.path: self.open(path))
+            action.triggered.connect(lambda _checked=False, path=entry.path: self.open_path(path))
         menu.addSeparator()
         menu.addAction(tr("Open a file…")).triggered.connect(self._browse)
-        menu.popup(button.mapToGlobal(QPoint(0, button.height() + 4)))
+        menu.popup(self.open.mapToGlobal(QPoint(0, self.open.height() + 4)))
 
     def _browse(self) -> None:
         folder = self._path.parent if self._path.suffix else self._path
-        chosen, _ = QFileDialog.getOpenFileName(
-            self._screen, tr("Open recipe"), str(folder), tr("Recipes (*.yaml *.yml)")
-        )
+        kinds = tr("Recipes") + " (*.yaml *.yml)"
+        chosen, _ = QFileDialog.getOpenFileName(self.open.window(), tr("Open recipe"), str(folder), kinds)
         if chosen:
-            self.open(chosen)
+            self.open_path(chosen)
 
     def _failed(self, error: Exception) -> None:
         words = words_for(error)

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QSizePolicy, QStackedWid
 
 from ui import theme as themes
 from ui.context import Command, Context
-from ui.forms.form import bind_undo
 from ui.shortcuts import shortcuts, shown
 from ui.tr import tr
 from ui.view import WizardPage
@@ -114,6 +113,12 @@ class MethodPage(WizardPage):
         """Basic ↔ Advanced."""
         self.show_level("basic" if self.level.value == "advanced" else "advanced")
 
+    def focus_search(self) -> None:
+        """Ctrl F: find a setting."""
+        self.show_level("advanced")
+        self.search_field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search_field.selectAll()
+
     def refresh(self) -> None:
         """Show the session and the document; only what can be seen is drawn anew."""
         advanced = self.level.value == "advanced"
@@ -165,21 +170,14 @@ class MethodPage(WizardPage):
         self.search_field.textChanged.connect(self.advanced.search)
         self.changed_only.toggled.connect(self.advanced.show_changed_only)
         self.reset_all.clicked.connect(self._reset_all)
-        bind_undo(self, self.document, self._keys["undo"], self._keys["redo"])
         actions: dict[str, Callable[[], object]] = {
             "launch": self.bar.launch,
             "level": self.toggle_level,
-            "search": self._search,
         }
         for name, action in actions.items():
             shortcut = QShortcut(QKeySequence(self._keys[name]), self)
             shortcut.setAutoRepeat(False)  # a held key launches once
             shortcut.activated.connect(action)
-
-    def _search(self) -> None:
-        self.show_level("advanced")
-        self.search_field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.search_field.selectAll()
 
     def _reset_all(self) -> None:
         changed = self.document.changed_keys()
