@@ -1,4 +1,4 @@
-"""Our downloads as the window sees them: asked for twice a second while somebody looks, commanded off the GUI thread."""
+"""Our downloads as the window sees them: read twice a second while somebody looks, commanded off the GUI thread."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def fits_mark(fits: Sequence[Fit]) -> Mark | None:
 def training_mark(verdict: TrainingVerdict) -> Mark:
     """Whether a model can be trained, with the reason in a word and in full."""
     if verdict.state == "trainable":
-        return Mark(tr("Supported"), "neutral", tr("The architecture can be trained. Select it to see whether it fits."))
+        return Mark(tr("Supported"), "neutral", tr("It can be trained. Select it to see whether it fits."))
     if verdict.state == "unknown":
         return Mark(tr("Not known yet"), "neutral", tr("The Hub does not show its configuration."))
     why = " ".join(str(words_for(problem)) for problem in verdict.problems)

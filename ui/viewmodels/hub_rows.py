@@ -145,9 +145,10 @@ class HubRows(QAbstractTableModel):
     def _access_cell(self, model: ModelSummary, role: int) -> object:
         access = self._access.get(model.repository, "open" if model.gating == "open" else None)
         words = {
-            "open": (tr("Open"), "tx3"), "granted": (tr("Access granted"), "good"), "ask": (tr("Ask for access"), "warn"),
+            "open": (tr("Open"), "tx3"), "granted": (tr("Access granted"), "good"),
+            "ask": (tr("Ask for access"), "warn"),
         }  # fmt: skip
-        text, tone = words.get(access or "", (tr("Licence to accept"), "warn"))
+        text, tone = words.get(access or "", (tr("Gated"), "warn"))
         return text if role == Qt.ItemDataRole.DisplayRole else tone if role == TONE_ROLE else None
 
 

@@ -26,7 +26,7 @@ _SHARD = re.compile(r"(.*)-\d{5}-of-(\d{5})(\..*)")
 
 @dataclass(frozen=True)
 class FileFact:
-    """A file, or the shards of one (`count` > 1): its label, the names that it stands for, and the bytes in all."""
+    """Files that are told in one line: the label, the names that it stands for, and the bytes in all."""
 
     label: str
     names: tuple[str, ...]
@@ -123,13 +123,24 @@ def architecture_facts(config: dict[str, object]) -> tuple[tuple[str, str], ...]
 
 
 def group_files(sizes: dict[str, int]) -> tuple[FileFact, ...]:
-    """The shards of one file become one row; weights come first, then the largest."""
+    """Three rows at most where a model has the usual files: its weights, its tokenizer, everything else."""
     groups: dict[str, list[str]] = {}
-    for name in sizes:
-        shard = _SHARD.fullmatch(name)
-        groups.setdefault(f"{shard[1]}-1…{int(shard[2])}{shard[3]}" if shard else name, []).append(name)
-    rows = [FileFact(label, tuple(names), sum(sizes[name] for name in names)) for label, names in groups.items()]
-    return tuple(sorted(rows, key=lambda row: (not row.label.endswith(".safetensors"), -row.size_bytes)))
+    for name in sorted(sizes, key=lambda name: -sizes[name]):
+        groups.setdefault(_group(name), []).append(name)
+    rows = []
+    for group in sorted(groups, key=lambda group: ("weights", "tokenizer", "others").index(group)):
+        names = sorted(groups[group]) if group == "weights" else groups[group]
+        shard = _SHARD.fullmatch(names[0])
+        label = f"{shard[1]}-00001…{shard[2]}{shard[3]}" if shard else ", ".join(names)
+        rows.append(FileFact(label, tuple(names), sum(sizes[name] for name in names)))
+    return tuple(rows)
+
+
+def _group(name: str) -> str:
+    if name.endswith(".safetensors"):
+        return "weights"
+    words = ("token", "vocab", "merges", "chat_template")
+    return "tokenizer" if any(word in name for word in words) else "others"
 
 
 def _count(config: dict[str, object], key: str) -> str:

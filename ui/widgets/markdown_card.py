@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QTextDocument
+from PySide6.QtGui import QFont, QTextCharFormat, QTextCursor, QTextDocument, QTextFormat
 from PySide6.QtWidgets import QTextBrowser, QWidget
 
 _FRONT_MATTER = re.compile(r"\A---\s*\n.*?\n---\s*\n", re.DOTALL)
@@ -32,10 +32,25 @@ class MarkdownCard(QTextBrowser):
         shown = _TAG.sub("", _IMAGE.sub(r"\1", _FRONT_MATTER.sub("", text)))
         features = QTextDocument.MarkdownFeature
         self.document().setMarkdown(shown, features.MarkdownDialectGitHub | features.MarkdownNoHTML)
+        self._calm_headings()
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Nothing is ever loaded: no image, no style sheet, from no place."""
         return None
+
+    def _calm_headings(self) -> None:
+        """A card's title must not shout over the screen's own."""
+        cursor, block = QTextCursor(self.document()), self.document().begin()
+        while block.isValid():
+            level = block.blockFormat().headingLevel()
+            if level:
+                calm = QTextCharFormat()
+                calm.setProperty(QTextFormat.Property.FontSizeAdjustment, 1 if level == 1 else 0)
+                calm.setFontWeight(QFont.Weight.DemiBold)
+                cursor.setPosition(block.position())
+                cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+                cursor.mergeCharFormat(calm)
+            block = block.next()
 
     def _clicked(self, address: QUrl) -> None:
         if address.scheme() in ("http", "https"):
