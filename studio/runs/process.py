@@ -99,21 +99,20 @@ def end_tree(pid: int, ticks: int, *, patience_seconds: float = 5.0) -> bool:
     family = _family(pid)
     for process in family:
         _quietly(process.terminate)
-    _, left = psutil.wait_procs(family, timeout=patience_seconds)
-    for process in left:
+    for process in _left_after(family, patience_seconds):
         _quietly(process.kill)
-    _, left = psutil.wait_procs(left, timeout=patience_seconds)
-    return not [process for process in left if not _is_zombie(process)]
+    return not _left_after(family, patience_seconds)
 
 
-def wait_until_gone(pid: int, ticks: int, timeout_seconds: float) -> bool:
-    """Whether the process ended within the time."""
-    deadline = time.monotonic() + timeout_seconds
-    while is_same_process(pid, ticks) and not _is_zombie_pid(pid):
-        if time.monotonic() > deadline:
-            return False
+def _left_after(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Those that have not ended within the time. Only looks: psutil's own waiting would reap our children, and the
+    exit code would be lost to `Children`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        processes = [process for process in processes if process.is_running() and not _is_zombie(process)]
+        if not processes or time.monotonic() > deadline:
+            return processes
         time.sleep(0.02)
-    return True
 
 
 def _family(pid: int) -> list[psutil.Process]:
@@ -135,13 +134,6 @@ def _family(pid: int) -> list[psutil.Process]:
 def _is_zombie(process: psutil.Process) -> bool:
     try:
         return bool(process.status() == psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return True
-
-
-def _is_zombie_pid(pid: int) -> bool:
-    try:
-        return _is_zombie(psutil.Process(pid))
     except psutil.NoSuchProcess:
         return True
 

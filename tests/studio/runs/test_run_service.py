@@ -209,6 +209,9 @@ def test_an_engine_that_does_not_listen_is_ended_with_its_descendants(workshop: 
     assert time.monotonic() - began < 5
     assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
     workshop.until_status(run, "lost")
+    reason = workshop.store.run(run).reason
+    assert reason is not None
+    assert reason.arguments["exit_code"] == -signal.SIGKILL
 
 
 @pytest.mark.scenario("S3")
