@@ -60,6 +60,7 @@ class PlanningService:
         self._machine = machine
         self._tokens_cache = tokens_cache
         self._measured: dict[str, DataStatistics] = {}
+        self._seen: dict[ModelRef, tuple[list[tuple[str, int, int]], ModelSource]] = {}
 
     def quick(self, recipe: Recipe, *, machine: MachineSpec | None = None) -> Planned:
         """A plan out of what is known now; data that was not measured shows as a problem `data_not_measured`."""
@@ -86,7 +87,21 @@ class PlanningService:
 
     def describe(self, recipe: Recipe, *, may_ask_hub: bool = False) -> ModelSource:
         """The recipe's model. Raises SurroundingsError."""
-        return find_model(recipe.model or ModelRef(), self._hub, may_ask_hub=may_ask_hub)
+        reference = recipe.model or ModelRef()
+        source = find_model(reference, self._hub, may_ask_hub=may_ask_hub)
+        if source.folder:
+            while len(self._seen) >= _REMEMBERED:
+                self._seen.pop(next(iter(self._seen)))
+            self._seen[reference] = (_folder_stamp(source.folder), source)
+        return source
+
+    def _glance(self, recipe: Recipe) -> ModelSource:
+        """The recipe's model as it was found last, if its files have not changed: a keystroke does not wait for a scan
+        of the whole cache."""
+        seen = self._seen.get(recipe.model or ModelRef())
+        if seen is not None and seen[0] == _folder_stamp(seen[1].folder):
+            return seen[1]
+        return self.describe(recipe)
 
     def _plan(
         self, recipe: Recipe, machine: MachineSpec | None,
@@ -96,7 +111,7 @@ class PlanningService:
         if any(problem.code == "no_model" for problem in problems):
             return Planned(recipe, problems=tuple(problems))
         try:
-            source = self.describe(recipe, may_ask_hub=may_ask_hub)
+            source = self.describe(recipe, may_ask_hub=True) if may_ask_hub else self._glance(recipe)
             description = source.description()
         except EngineError as error:
             return Planned(recipe, problems=(*problems, model_problem(error)))
@@ -129,6 +144,10 @@ class PlanningService:
                 self._measured.pop(next(iter(self._measured)))
             self._measured[key] = found
         return found
+
+
+def _folder_stamp(folder: str) -> list[tuple[str, int, int]]:
+    return [_stamp(path) for path in sorted(Path(folder).glob("*")) if path.suffix in (".json", ".safetensors")]
 
 
 def _data_problem(error: EngineError) -> Problem:
