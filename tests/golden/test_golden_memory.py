@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -18,8 +19,12 @@ from engine.graph.rewrites.lora import LoraOptions
 from engine.graph.schedule import Schedule
 from engine.models.registry import build_model
 from engine.planner.layout import Layout, lay_out
+from engine.planner.machine import MachineSpec
+from engine.planner.make import make_plan, schedule_of
 from engine.planner.packing import aligned
 from engine.protocol.errors import EngineError
+from engine.protocol.plan import decode_plan, encode_plan
+from engine.protocol.recipe import DatasetRef, ModelRef, Recipe, resolve
 from engine.runtime.executor import ReferenceExecutor
 from engine.runtime.liveness import verify_placement
 from tests.helpers.golden_cases import CONFIGS, Case
@@ -29,8 +34,8 @@ from tests.helpers.golden_oracle import initial_weights
 CASE = Case("qwen3", "lora", "ragged")
 
 
-def schedule_of(case: Case, recompute: Recompute = Recompute.OFF) -> Schedule:
-    return build_schedule(build_model(case.config), case.options(recompute))
+def golden_schedule() -> Schedule:
+    return build_schedule(build_model(CASE.config), CASE.options(Recompute.OFF))
 
 
 def test_the_planned_offsets_are_the_addresses_of_every_operand() -> None:
@@ -43,6 +48,31 @@ def test_the_planned_offsets_are_the_addresses_of_every_operand() -> None:
         tensor = engine.schedule.tensors[name]
         assert arena.address(name) == arena.base + engine.layout.offsets[tensor.root]
         assert arena.base <= arena.address(name) <= arena.base + arena.bytes - tensor.bytes
+
+
+def test_the_offsets_in_plan_json_are_the_addresses_and_changing_one_is_refused(tmp_path: Path) -> None:
+    config = CONFIGS["llama-tied"]
+    recipe = resolve(
+        Recipe(
+            model=ModelRef(source="folder", path="/m"),
+            datasets=(DatasetRef("rows.jsonl"),),
+            sequence_length=64,
+            sample_prompts=("Hello",),
+        )
+    )
+    machine = MachineSpec(cores=1, memory_bytes=2**34, other_bytes=2**30, disk_free_bytes=2**40)
+    path = tmp_path / "plan.json"
+    path.write_bytes(encode_plan(make_plan(recipe, config, None, machine)))
+    plan = decode_plan(path.read_bytes())
+    schedule, place = schedule_of(plan, recipe, config), plan.placement
+    arena = ReferenceExecutor(schedule, place.offsets, place.arena_bytes, threads=1).arena
+    assert arena.bytes == place.arena_bytes
+    for name, offset in place.offsets.items():
+        assert arena.address(name) - arena.base == offset
+    first = schedule.programs["train_micro"].instructions[0]
+    damaged = {**place.offsets, first.outputs[0]: place.offsets[first.inputs[1]]}
+    with pytest.raises(EngineError, match="share memory"):
+        ReferenceExecutor(schedule, damaged, place.arena_bytes, threads=1)
 
 
 def highest_byte(schedule: Schedule, layout: Layout) -> int:
@@ -84,7 +114,7 @@ def test_any_schedule_is_laid_out_without_overlap_and_its_peak_is_the_plan(
 
 def test_perturbing_any_one_offset_of_the_training_step_is_caught() -> None:
     """Fifty transients, each moved to where another one lies that is alive beside it: refused, by name."""
-    schedule = schedule_of(CASE)
+    schedule = golden_schedule()
     layout = lay_out(schedule)
     spans = {each.tensor: (each.first, each.last) for each in lifetimes(schedule, "train_micro")}
     generator = np.random.default_rng(0)
