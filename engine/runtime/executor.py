@@ -61,7 +61,7 @@ class ReferenceExecutor:
         view = self._open_view(name)
         if tuple(array.shape) != tuple(view.shape):
             raise Bug(
-                "executor-shape",
+                "executor_shape",
                 f"Tensor '{name}' has shape {list(view.shape)}, but an array of shape {list(array.shape)} was written.",
             )
         source = np.ascontiguousarray(array)
@@ -114,13 +114,13 @@ class ReferenceExecutor:
 
     def _open_view(self, name: str) -> torch.Tensor:
         if not self._calls:
-            raise Bug("executor-closed", f"Tensor '{name}' was asked of an executor that is closed.")
+            raise Bug("executor_closed", f"Tensor '{name}' was asked of an executor that is closed.")
         if name not in self._schedule.tensors:
-            raise Bug("executor-tensor", f"The schedule has no tensor '{name}'.")
+            raise Bug("executor_tensor", f"The schedule has no tensor '{name}'.")
         return self.arena.view(name)
 
     def _calls_of(self, program: str) -> list[Call]:
         if program not in self._calls:
             known = ", ".join(self._calls) or "none: the executor is closed"
-            raise Bug("executor-program", f"The schedule has no program '{program}' (there are: {known}).")
+            raise Bug("executor_program", f"The schedule has no program '{program}' (there are: {known}).")
         return self._calls[program]

@@ -47,7 +47,7 @@ def verify_placement(schedule: Schedule, offsets: Mapping[str, int], arena_bytes
 
 def _region(tensor: Tensor, offsets: Mapping[str, int]) -> Region:
     if tensor.root not in offsets:
-        raise Bug("arena-unplaced", f"Tensor '{tensor.name}' has no place in the plan.", REMEDY)
+        raise Bug("arena_unplaced", f"Tensor '{tensor.name}' has no place in the plan.", REMEDY)
     start = offsets[tensor.root]
     return start, start + tensor.bytes, tensor.name
 
@@ -62,7 +62,7 @@ def _verify_inside(regions: Iterable[Region], arena_bytes: int) -> None:
     for start, end, name in regions:
         if start < 0 or end > arena_bytes:
             raise Bug(
-                "arena-outside",
+                "arena_outside",
                 f"Tensor '{name}' lies at bytes {start:,}…{end:,}, outside the arena of {arena_bytes:,} bytes.",
                 REMEDY,
             )
@@ -83,7 +83,7 @@ class _Occupied:
         for other in self._regions[max(0, place - 1) : place + 1]:
             if other[0] < end and start < other[1]:
                 raise Bug(
-                    "arena-overlap",
+                    "arena_overlap",
                     f"In program '{self._program}', '{name}' (bytes {start:,}…{end:,}) and '{other[2]}' "
                     f"(bytes {other[0]:,}…{other[1]:,}) are alive at the same time and share memory.",
                     REMEDY,

@@ -43,7 +43,7 @@ class Stream:
         for name, bits in limits.items():
             if not 0 <= getattr(self, name) < 1 << bits:
                 raise Bug(
-                    "philox-key-range",
+                    "philox_key_range",
                     f"The random stream's {name} is {getattr(self, name)}, which does not fit into {bits} bits.",
                     "This is a fault of the engine; please report it with the recipe.",
                 )
@@ -140,7 +140,7 @@ def normal(stream: Stream, count: int) -> NDArray[np.float32]:
 def _check_range(last: int) -> None:
     if last > WORDS << 32:
         raise Bug(
-            "philox-element-range",
+            "philox_element_range",
             f"A tensor of {last:,} elements is larger than one random stream can number (2³⁴ elements).",
             "Use a smaller micro_batch_size or sequence_length.",
         )

@@ -34,7 +34,7 @@ def first_difference(a: Iterable[Traced], b: Iterable[Traced], relative_toleranc
     """
     for one, other in zip(a, b, strict=True):
         if one.instruction != other.instruction:
-            raise Bug("trace-schedules", f"Traces part at instruction {one.index}: they are of different schedules.")
+            raise Bug("trace_schedules", f"Traces part at instruction {one.index}: they are of different schedules.")
         for name, values in one.outputs.items():
             position = _worst(values, other.outputs[name], relative_tolerance)
             if position is not None:

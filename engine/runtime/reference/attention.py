@@ -97,7 +97,7 @@ def documents_of(documents: torch.Tensor, tokens: int) -> list[tuple[int, int]]:
     offsets = documents.tolist()
     if any(b < a for a, b in pairwise(offsets)) or offsets[0] < 0 or offsets[-1] > tokens:
         raise Bug(
-            "document-offsets",
+            "document_offsets",
             f"The document offsets {offsets[:8]}… of a micro-batch of {tokens} tokens are not ascending within it.",
             "This is a fault of the engine's packing; please report it with the dataset.",
         )

@@ -51,7 +51,7 @@ def bind(instruction: Instruction, views: Mapping[str, torch.Tensor]) -> Call:
     """The instruction as a call on these views (every tensor it touches, by name). Bug for an op that has no binder."""
     if instruction.op not in BINDERS:
         raise Bug(
-            "reference-op",
+            "reference_op",
             f"The reference executor has no operation '{instruction.op}' (for '{', '.join(instruction.outputs)}').",
             "This is a fault of the engine; please report it with the recipe.",
         )

@@ -38,14 +38,14 @@ class Operands:
         memory = None if self.workspace is None else self.workspace.view(-1).view(torch.uint8)
         if memory is None or memory.numel() < size_bytes:
             given = 0 if memory is None else memory.numel()
-            raise Bug("operand-workspace", f"{self.where} needs {size_bytes:,} bytes of workspace and got {given:,}.")
+            raise Bug("operand_workspace", f"{self.where} needs {size_bytes:,} bytes of workspace and got {given:,}.")
         return memory[:size_bytes].view(dtype).view(shape)
 
     def _attribute(self, name: str, kinds: tuple[type, ...]) -> object:
         value = self.attributes.get(name)
         if not isinstance(value, kinds):
             raise Bug(
-                "operand-attribute",
+                "operand_attribute",
                 f"Attribute {name!r} of {self.where} is {value!r}, but {kinds[0].__name__} is needed.",
                 "This is a fault of the engine; please report it with the recipe.",
             )
