@@ -55,10 +55,23 @@ def bind(spec: FieldSpec, take: Take, refuse: Refuse) -> Binding:
             return Binding(lines, lambda value: lines.set_value(value if isinstance(value, tuple) else ()))
         case "text":
             text = TextField(label)
-            text.editingFinished.connect(lambda: take(text.text().strip() or None) if text.isModified() else None)
-            return Binding(text, lambda value: text.setText(str(value or "")))
+            text.editingFinished.connect(lambda: _take_text(text, take))
+            return Binding(text, lambda value: _show_text(text, str(value or "")))
         case _:
             raise ValueError(f"{spec.key} has a screen of its own, not a field.")
+
+
+def _take_text(field: TextField, take: Take) -> None:
+    if field.isModified():
+        field.setModified(False)
+        take(field.text().strip() or None)
+
+
+def _show_text(field: TextField, text: str) -> None:
+    """From its beginning; what is being typed stays."""
+    if not field.isModified():
+        field.setText(text)
+        field.setCursorPosition(0)
 
 
 def _number(spec: FieldSpec, label: str, take: Take, refuse: Refuse) -> Binding:

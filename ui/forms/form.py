@@ -69,21 +69,25 @@ class SettingForm(QWidget):
 
     def refresh(self) -> None:
         """Show what the document holds: values, dots, defaults, problems."""
-        problems = {problem.where: problem for problem in reversed([*self._document.problems(), *self._others])}
         for key, row in self._rows.items():
             self._bindings[key].show(_setting(self._document.value(key)))
             default = setting_words(FIELDS[key], _setting(self._document.default(key)))
             row.set_changed(self._document.is_changed(key), default)
-            problem = problems.get(key)
-            words = words_for(problem) if problem is not None else Words("", "")
-            row.set_error(words.remedy or words.what, str(words))
+        self._show_errors()
         self._place()
 
     def show_problems(self, problems: Sequence[Problem]) -> None:
         """Show these beside their fields too: what a plan found, and the recipe alone cannot tell."""
         if self._others != list(problems):
             self._others = list(problems)
-            self.refresh()
+            self._show_errors()  # and nothing else: somebody may be typing
+
+    def _show_errors(self) -> None:
+        problems = {problem.where: problem for problem in reversed([*self._document.problems(), *self._others])}
+        for key, row in self._rows.items():
+            problem = problems.get(key)
+            words = words_for(problem) if problem is not None else Words("", "")
+            row.set_error(words.remedy or words.what, str(words))
 
     def _add(self, spec: FieldSpec, wide: bool) -> None:
         key = spec.key

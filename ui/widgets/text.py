@@ -9,6 +9,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 from ui import theme as themes
+from ui.fonts import mono_font
 from ui.widgets.painting import refresh_style
 
 Tone = Literal["tx1", "tx2", "tx3", "good", "warn", "bad", "ac-tx", "on-ac", "ember"]
@@ -36,6 +37,8 @@ class Text(QLabel):
         self.setProperty("tone", tone)
         self.setProperty("mono", mono)
         self.setWordWrap(wrap)
+        if mono:
+            self.setFont(mono_font(themes.current().px(size)))  # for its features: the style sheet knows no ligatures
         self._elide = elide
         if elide:
             self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -73,8 +76,14 @@ class RichText(Text):
     def __init__(
         self, text: str = "", *, size: int = 13, tone: Tone = "tx2", wrap: bool = True, parent: QWidget | None = None
     ) -> None:
-        super().__init__(text, size=size, tone=tone, wrap=wrap, parent=parent)
+        super().__init__("", size=size, tone=tone, wrap=wrap, parent=parent)
         self.setTextFormat(Qt.TextFormat.RichText)
+        self.setText(text)
+
+    def setText(self, text: str) -> None:
+        """`<b>` is semi-bold: the bundled Inter has no bold, and a synthesised one is blurred."""
+        semibold = text.replace("<b>", '<span style="font-weight:600">').replace("</b>", "</span>")
+        super().setText(semibold)
 
 
 class KeyCap(QLabel):

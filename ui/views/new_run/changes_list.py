@@ -19,6 +19,11 @@ from ui.widgets.painting import paint_dot, text_width
 from ui.widgets.text import Rule, Text
 
 
+def changed_settings(document: RecipeDocument) -> list[str]:
+    """Every setting that differs from its default. A run's name is no setting: it has none to differ from."""
+    return [key for key in document.changed_keys() if key != "name"]
+
+
 class ChangesList(QWidget):
     """A row a changed setting."""
 
@@ -33,7 +38,7 @@ class ChangesList(QWidget):
 
     def refresh(self) -> None:
         """Show what the document holds."""
-        rows = [self._words(key) for key in self._document.changed_keys()]
+        rows = [self._words(key) for key in changed_settings(self._document)]
         if rows == self._shown:
             return
         self._shown = rows
@@ -59,9 +64,10 @@ class ChangesList(QWidget):
         line = QHBoxLayout(row)
         line.setContentsMargins(0, 1, 0, 1)
         line.setSpacing(6)
-        line.addWidget(Text(tr(FIELDS[key].label), size=12, tone="tx2"), 1)
-        line.addWidget(Text(tr("{before} →", before=before), size=12, tone="tx3"))
-        line.addWidget(Text(after, size=12, weight=600))
+        line.addWidget(Text(tr(FIELDS[key].label), size=12, tone="tx2"))
+        values = Text(tr("{before} → {after}", before=before, after=after), size=12, weight=500, elide=True)
+        values.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        line.addWidget(values, 1)
         reset = IconButton("reset", tr("Reset {label} to {default}", label=tr(FIELDS[key].label), default=before))
         reset.clicked.connect(lambda: self._document.reset(key))
         line.addWidget(reset)
@@ -88,14 +94,15 @@ class ChangesButton(Button):
 
     def refresh(self) -> None:
         """Count what the document changed."""
-        count = len(self._document.changed_keys())
+        count = len(changed_settings(self._document))
         words = plural(count, "{count} setting changed", "{count} settings changed")
-        self.setText(words if count else tr("All settings at their defaults"))
+        self.setText(words if count else tr("No settings changed"))
         self.setEnabled(count > 0)
         self.list.refresh()
         if not count:
             self.popup.hide()
-        self.popup.adjustSize()
+        if self.popup.isVisible():
+            self.popup.adjustSize()
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:

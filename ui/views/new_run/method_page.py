@@ -14,7 +14,7 @@ from ui.shortcuts import shortcuts, shown
 from ui.tr import tr
 from ui.view import WizardPage
 from ui.views.new_run.advanced_form import AdvancedForm
-from ui.views.new_run.changes_list import ChangesButton
+from ui.views.new_run.changes_list import ChangesButton, changed_settings
 from ui.views.new_run.launch_bar import LaunchBar
 from ui.views.new_run.launcher import Launcher
 from ui.views.new_run.method_form import MethodForm
@@ -48,6 +48,7 @@ class MethodPage(WizardPage):
         self.search_field = TextField(
             tr("Find a setting"), placeholder=tr("Find a setting"), icon="search", keys=shown(self._keys["search"])
         )
+        self.level.setMinimumWidth(themes.current().px(156))  # a segment would rather elide than ask for its words
         self.changed_only = Toggle(tr("Changed only"))
         self.changes = ChangesButton(self.document)
         self.reset_all = Button(tr("Reset all"), icon="reset", kind="quiet")
@@ -129,7 +130,7 @@ class MethodPage(WizardPage):
             self.basic.refresh()
             self.panel.refresh()
         self.changes.refresh()
-        self.reset_all.setEnabled(bool(self.document.changed_keys()))
+        self.reset_all.setEnabled(bool(changed_settings(self.document)))
         self.bar.refresh()
         self.step_changed.emit()
 
@@ -180,7 +181,7 @@ class MethodPage(WizardPage):
             shortcut.activated.connect(action)
 
     def _reset_all(self) -> None:
-        changed = self.document.changed_keys()
+        changed = changed_settings(self.document)
         if changed:
             self.document.edit(dict.fromkeys(changed))
 

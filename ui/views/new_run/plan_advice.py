@@ -27,10 +27,14 @@ _LABELS = {key: spec.label for key, spec in FIELDS.items()}
 
 def change_words(changes: Mapping[str, object]) -> str:
     """A change of settings as a person reads it: "Micro-batch size 1 rows, Gradient accumulation 8 ×"."""
-    return ", ".join(
-        tr("{label}: {value}", label=tr(FIELDS[key].label), value=setting_words(FIELDS[key], cast("Setting", value)))
-        for key, value in changes.items()
-    )
+    words = []
+    for key, value in changes.items():
+        spec = FIELDS[key]
+        text = setting_words(spec, cast("Setting", value))
+        if spec.unit and spec.unit in spec.label:  # "Maximum steps: 14", not "14 steps"
+            text = text.removesuffix(f" {tr(spec.unit)}")
+        words.append(tr("{label}: {value}", label=tr(spec.label), value=text))
+    return ", ".join(words)
 
 
 def clear(layout: QVBoxLayout | QGridLayout) -> None:
@@ -60,7 +64,6 @@ class AdviceRow(QWidget):
             row.addWidget(BadgeLabel(tr("Recommended"), "accent"))
         for fact in facts:
             text = Text(fact, size=12, tone="tx2")
-            text.setMinimumWidth(96)
             text.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             row.addWidget(text)
         button = Button(tr("Apply"), kind="normal" if recommended else "link")
@@ -86,6 +89,7 @@ class AdviceCard(Card):
     def refresh(self) -> None:
         """Show the session's proposals."""
         plan = self._session.planned.plan if self._session.planned else None
+        self.setVisible(plan is not None)
         shown = (plan, self._session.faster)
         if shown == self._shown:
             return
@@ -128,10 +132,10 @@ class AdviceCard(Card):
         }  # fmt: skip
         return [
             AdviceRow(
-                "bolt", "tx2", one.changes, (duration(one.total_seconds), costs[one.costs]), recommended=index == 0,
+                "bolt", "tx2", one.changes, (duration(one.total_seconds), costs[one.costs]), recommended=one.costs in ("nothing", "memory"),
                 apply=lambda changes=dict(one.changes): self._document.edit(changes),  # type: ignore[misc]  # bound now
             )
-            for index, one in enumerate(self._session.faster)
+            for one in self._session.faster
         ]  # fmt: skip
 
 
@@ -162,6 +166,7 @@ class ReasonsCard(Card):
     def refresh(self) -> None:
         """Show the session's reasons."""
         lines = self.lines()
+        self.setVisible(bool(lines))
         if lines == self._shown:
             return
         self._shown = lines
@@ -174,9 +179,11 @@ class ReasonsCard(Card):
 class ProblemsCard(Card):
     """Everything that forbids the launch or should be known before, each with what to do. Hidden where all is well."""
 
-    def __init__(self, session: PlanSession, go: Callable[[str], None], parent: QWidget | None = None) -> None:
+    def __init__(
+        self, session: PlanSession, document: RecipeDocument, go: Callable[[str], None], parent: QWidget | None = None
+    ) -> None:
         super().__init__(tr("To mend before launch"), parent=parent)
-        self._session, self._go = session, go
+        self._session, self._document, self._go = session, document, go
         self._rows = QVBoxLayout()
         self._rows.setSpacing(8)
         self.body.addLayout(self._rows)
@@ -214,12 +221,23 @@ class ProblemsCard(Card):
         if words.remedy:
             texts.addWidget(Text(words.remedy, size=12, tone="tx2", wrap=True))
         line.addLayout(texts, 1)
-        step = {"model": "model", "datasets": "data", "evaluation_datasets": "data"}.get(getattr(problem, "where", ""))
+        button = self._way_out(str(getattr(problem, "where", "")))
+        if button is not None:
+            line.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return row
+
+    def _way_out(self, where: str) -> Button | None:
+        """To the page that mends it, or back to the default: the field itself may be hidden by another setting."""
+        step = {"model": "model", "datasets": "data", "evaluation_datasets": "data"}.get(where)
         if step is not None:
             button = Button(tr("Go to Model") if step == "model" else tr("Go to Data"), kind="link")
             button.clicked.connect(lambda: self._go(step))
-            line.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return row
+            return button
+        if where in FIELDS and self._document.is_changed(where):
+            button = Button(tr("Reset {label}", label=tr(FIELDS[where].label)), kind="link")
+            button.clicked.connect(lambda: self._document.reset(where))
+            return button
+        return None
 
 
 def _slower(share: float) -> str:

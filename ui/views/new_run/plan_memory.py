@@ -26,7 +26,7 @@ class MemoryView(QWidget):
         self.of = Text("", size=12, weight=600)
         self.bar = MemoryBar(tr("System memory (RAM)"), height=28 if legend else 24, place_name=tr("RAM"))
         self._legend = QWidget()
-        self._flow = FlowLayout(self._legend, gap=14)
+        self._flow = FlowLayout(self._legend, gap=10)
         head = QHBoxLayout()
         head.addWidget(Text(tr("System memory (RAM)"), size=12, weight=500))
         head.addStretch(1)
@@ -71,7 +71,7 @@ class MemoryCard(Card):
         super().__init__(tr("Memory at the peak of a step"), tr("what the engine will allocate"), parent=parent)
         self.add_to_header(Text(tr("▾ “tight” starts here, 10 % free"), size=12, tone="tx3"))
         self.view = MemoryView(session)
-        self.waiting = Text(tr("Shown once a model is chosen."), size=12, tone="tx3")
+        self.waiting = Text(tr("Shown as soon as there is a plan."), size=12, tone="tx3")
         self._session = session
         self.body.addWidget(self.view)
         self.body.addWidget(self.waiting)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from studio.recipes.document import RecipeDocument
@@ -26,6 +27,7 @@ class Scrolled(QScrollArea):
         super().__init__(parent)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         inside = QWidget()
         inside.setProperty("scrolled", True)
         self.column = QVBoxLayout(inside)
@@ -43,7 +45,7 @@ class PlanPanel(Scrolled):
         super().__init__((16, 12, 20, 12), parent=parent)
         self._document = context.services.document
         self.verdict = VerdictCard(session)
-        self.problems = ProblemsCard(session, go)
+        self.problems = ProblemsCard(session, self._document, go)
         self.speed = SpeedCard(context, session)
         self.memory = MemoryCard(session)
         self.advice = AdviceCard(session, self._document)
@@ -53,8 +55,8 @@ class PlanPanel(Scrolled):
             self.column.addWidget(card)
         pair = QHBoxLayout()
         pair.setSpacing(12)
-        pair.addWidget(self.advice, 6)
-        pair.addWidget(self.reasons, 5)
+        pair.addWidget(self.advice, 3)
+        pair.addWidget(self.reasons, 2)
         self.column.addLayout(pair)
         self.column.addWidget(self.command)
         self.column.addStretch(1)
@@ -75,7 +77,7 @@ class PlanColumn(Scrolled):
         super().__init__((16, 14, 16, 12), 14, parent)
         self.verdict = VerdictColumn(session)
         self.memory = MemoryView(session, legend=False)
-        self.problems = ProblemsCard(session, go)
+        self.problems = ProblemsCard(session, document, go)
         self.changes = ChangesList(document)
         for widget in (self.verdict, self.memory, self.problems, Rule()):
             self.column.addWidget(widget)

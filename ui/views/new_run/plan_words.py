@@ -62,12 +62,15 @@ def figures(session: PlanSession) -> list[tuple[str, str, str]]:
             steps=plural(times.total_steps, "{count} step", "{count} steps"),
             evaluations=plural(times.evaluations, "{count} evaluation", "{count} evaluations"),
         )
-    trained = tr("{count} parameters", count=compact(plan.trainable_parameters))
     return [
         (labels[0], marked(tokens_per_second(times.tokens_per_second)), speed_note),
         (labels[1], marked(duration(times.step_seconds)), batches),
         (labels[2], total, total_note),
-        (labels[3], trained, tr("of {count}", count=compact(plan.total_parameters))),
+        (
+            labels[3],
+            compact(plan.trainable_parameters),
+            tr("of {count} parameters", count=compact(plan.total_parameters)),
+        ),
     ]
 
 
