@@ -18,7 +18,11 @@ def new_run_id(now: datetime | None = None) -> str:
 
 def is_run_id(text: str) -> bool:
     """Whether a folder of this name can be a run."""
-    return _PATTERN.fullmatch(text) is not None
+    try:
+        created_utc(text)
+    except ValueError:
+        return False
+    return True
 
 
 def created_utc(run_id: str) -> str:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
+from msgspec.structs import replace
 from sqlite_utils import Database
 
-from engine.protocol.errors import SurroundingsError
+from engine.protocol.errors import Problem, SurroundingsError
 from engine.protocol.folder import RunFolder
 from engine.protocol.lock import ProcessLock
 from studio.home import Home
 from studio.runs.database import open_history
-from studio.runs.identity import is_run_id
+from studio.runs.identity import created_utc, is_run_id
 from studio.runs.liveness import Liveness
 from studio.runs.reconcile import reconcile
 from studio.runs.rows import RunRow
@@ -52,6 +53,7 @@ class Ingester:
         self._readers: dict[str, RunReader] = {}
         self._rows: dict[str, RunRow] = {}
         self._noticed: set[str] = set()
+        self._unread: set[str] = set()
         self._looked_at: set[str] = set()
         self._turn = 0
 
@@ -96,13 +98,34 @@ class Ingester:
         present = self._folders()
         removed = frozenset(self._rows) - set(present)
         for run_id in removed:
-            with writer.transaction():
-                writer.forget_run(run_id)
-            self._rows.pop(run_id)
-            self._readers.pop(run_id, None)
-            self._looked_at.discard(run_id)
-        changed = {run_id for run_id in self._due(present) if self._refresh_run(writer, self._home.run(run_id))}
+            self._forget(writer, run_id)
+        changed = {run_id for run_id in self._due(present) if self._refresh_or_mark(writer, self._home.run(run_id))}
         return Changes(frozenset(changed), removed)
+
+    def _forget(self, writer: HistoryWriter, run_id: str) -> None:
+        with writer.transaction():
+            writer.forget_run(run_id)
+        self._rows.pop(run_id)
+        self._readers.pop(run_id, None)
+        self._looked_at.discard(run_id)
+
+    def _refresh_or_mark(self, writer: HistoryWriter, folder: RunFolder) -> bool:
+        """One folder that cannot be read must not hide the others: it gets a row that says why."""
+        before = self._rows.get(folder.id)
+        try:
+            if folder.id in self._unread:
+                self._forget(writer, folder.id)  # what it says now is read from the beginning
+            changed = self._refresh_run(writer, folder)
+            self._unread.discard(folder.id)
+            return changed
+        except OSError as error:
+            self._unread.add(folder.id)
+            row = before or RunRow(id=folder.id, created_utc=created_utc(folder.id))
+            row = replace(row, status="unreadable", reason=Problem("run.unreadable", f"It cannot be read: {error}."))
+            with writer.transaction():
+                writer.put_run(row)
+            self._rows[folder.id] = row
+            return row != before
 
     def _refresh_run(self, writer: HistoryWriter, folder: RunFolder) -> bool:
         reader = self._readers.setdefault(folder.id, RunReader(folder, {}))

@@ -245,6 +245,34 @@ def test_a_second_window_reads_what_the_first_ingests_and_takes_over(
     assert other.store.run(run).step == 5
 
 
+def test_a_run_that_cannot_be_read_does_not_hide_the_others(workshop: Workshop) -> None:
+    good, bad = recorded_run(workshop.home, 2), recorded_run(workshop.home, 2)
+    events = workshop.home.run(bad).events
+    content = events.read_bytes()
+    events.unlink()
+    events.mkdir()
+    (workshop.home.runs / "20261399T990000-AAAA").mkdir()  # looks like an id and is none
+    assert workshop.runs.refresh().changed == {good, bad}
+    row = workshop.store.run(bad)
+    assert row.status == "unreadable"
+    assert row.reason is not None
+    assert "events.jsonl" in row.reason.message
+    assert not workshop.runs.refresh()
+    events.rmdir()
+    events.write_bytes(content)
+    workshop.runs.refresh()
+    assert (workshop.store.run(bad).status, workshop.store.run(bad).trained_tokens) == ("finished", 20)
+    recipe = workshop.home.run(bad).recipe
+    recipe.rename(recipe.with_name("away"))
+    recipe.mkdir()
+    workshop.runs.refresh()
+    recipe.rmdir()
+    recipe.with_name("away").rename(recipe)
+    workshop.runs.refresh()
+    row = workshop.store.run(bad)
+    assert (row.status, row.trained_tokens, row.model) == ("finished", 20, "SmolLM2-135M")
+
+
 def test_search_filters_sort_and_pages(workshop: Workshop) -> None:
     names = ["Kittens in prose", 'Quotes "OR" NOT', "Kettles"]
     runs = [recorded_run(workshop.home, 2 + index, name=name) for index, name in enumerate(names)]
