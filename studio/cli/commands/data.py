@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from engine.protocol.data_messages import DatasetPreviewed, TokensInspected
+from engine.protocol.data_messages import DatasetPreviewed, DataStatistics, TokensInspected
 from engine.protocol.recipe import DatasetRef, ModelRef, Recipe
 from studio.app import Studio
 from studio.cli.exit_codes import ExitCode
 from studio.cli.output import Output
+from studio.cli.planning import show_progress
 from studio.cli.words import count, gigabytes
 from studio.recipes.setting_text import parse_setting
 
@@ -29,17 +30,21 @@ def run(studio: Studio, given: argparse.Namespace, output: Output) -> ExitCode:
     """DONE where rows can be used, REFUSED where the format is unknown."""
     dataset = DatasetRef(str(given.file.expanduser().absolute()), format=given.format)
     seen = studio.datasets.preview(dataset)
-    tokens = None
+    _print(seen, output)
+    statistics, tokens = None, None
     if given.model:
         reference = parse_setting("model", given.model)
         assert isinstance(reference, ModelRef)
         recipe = Recipe(model=reference, datasets=(dataset,), loss_on=given.loss_on)
         folder = Path(studio.planning.describe(recipe).folder)
+        statistics = studio.datasets.measure(recipe, folder, studio.home.tokens_cache, show_progress(output))
+        output.status("")
         tokens = studio.datasets.tokens(recipe, folder, given.row - 1)
-    output.result({"preview": seen, "tokens": tokens})
-    _print(seen, output)
-    if tokens is not None:
+        _print_statistics(statistics, output)
         _print_tokens(tokens, output)
+    else:
+        output.note("With --model, also counts of tokens, and one row as tokens with its mask.")
+    output.result({"preview": seen, "statistics": statistics, "tokens": tokens})
     return ExitCode.DONE if seen.format else ExitCode.REFUSED
 
 
@@ -51,6 +56,16 @@ def _print(seen: DatasetPreviewed, output: Output) -> None:
     output.text(f"Columns      {', '.join(seen.columns)}")
     for problem in seen.problems:
         output.text(f"Left out     {problem.file}, line {problem.line}: {problem.reason}")
+
+
+def _print_statistics(statistics: DataStatistics, output: Output) -> None:
+    training = statistics.training
+    output.text(
+        f"Counts       {count(statistics.rows_read)} rows, {count(statistics.rows_left_out)} left out; "
+        f"{count(training.tokens)} tokens to train on, {count(training.trained_tokens)} of them with loss"
+    )
+    for issue in statistics.issues:
+        output.text(f"Mind         {issue.message} ({count(issue.count)}, {issue.effect.replace('_', ' ')})")
 
 
 def _print_tokens(tokens: TokensInspected, output: Output) -> None:

@@ -16,6 +16,7 @@ from engine.protocol.fields import FIELDS
 from studio.cli.__main__ import build_parser
 from studio.cli.command_list import COMMANDS
 from studio.cli.exit_codes import MEANINGS, ExitCode
+from studio.settings import SettingsFile
 from tests.studio.cli.conftest import Desk
 from tests.studio.runs.conftest import FAKE_ENGINE
 
@@ -46,8 +47,9 @@ def test_a_plan_with_problems_is_refused_and_each_is_named(desk: Desk) -> None:
     assert "none.yaml" in err
 
 
-def test_a_model_that_is_not_here_brings_the_line_that_fetches_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+def test_a_model_that_is_not_here_brings_the_line_that_fetches_it(desk: Desk) -> None:
+    desk.run("runs")  # makes the home
+    SettingsFile(desk.home / "settings.json").change(hub_offline=True)
     code, _, err = desk.run("plan", desk.recipe, "--set", "model=organisation/model@v1")
     assert code == ExitCode.REFUSED
     assert "anneal download organisation/model --revision v1" in err
@@ -130,6 +132,7 @@ def test_data_shows_format_counts_and_the_mask(desk: Desk) -> None:
     assert code == ExitCode.DONE
     assert "Format       messages" in out
     assert "【The quick brown fox." in out
+    assert "40 rows, 0 left out" in out
     (desk.root / "other.jsonl").write_text('{"a": 1}\n')
     assert desk.run("data", str(desk.root / "other.jsonl"))[0] != ExitCode.DONE
 
