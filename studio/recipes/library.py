@@ -11,7 +11,9 @@ from engine.protocol.errors import EngineError, Problem, SurroundingsError
 from engine.protocol.files import write_atomically
 from engine.protocol.recipe import Recipe, parse_recipe, to_yaml
 
-PRESETS = Path(__file__).resolve().parents[2] / "resources" / "recipes"
+RESOURCES = Path(__file__).resolve().parents[2] / "resources"
+PRESETS = RESOURCES / "recipes"
+DEMO = RESOURCES / "demo" / "recipe.yaml"
 
 
 class RecipeEntry(msgspec.Struct, frozen=True):

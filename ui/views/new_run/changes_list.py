@@ -108,7 +108,7 @@ class ChangesButton(Button):
     def sizeHint(self) -> QSize:
         """The words, and room for the dot."""
         theme = themes.current()
-        return QSize(round(text_width(text_font(theme.px(12), 500), self.text())) + 26, theme.px(28))
+        return QSize(round(text_width(text_font(theme.px(12), 500), self.text())) + 22, theme.px(28))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Dot and words."""

@@ -12,6 +12,7 @@ from ui.shortcuts import shortcuts, shown
 from ui.tr import tr
 from ui.views.new_run.launcher import Launcher
 from ui.views.new_run.plan_session import PlanSession
+from ui.views.new_run.plan_words import nearest_fix
 from ui.widgets.button import Button
 from ui.widgets.field import TextField
 from ui.widgets.text import Text
@@ -54,7 +55,7 @@ class LaunchBar(QWidget):
     def refresh(self) -> None:
         """Show name and readiness."""
         self._name.show(self._document.recipe.name)
-        fix = self._session.nearest_fix()
+        fix = nearest_fix(self._session)
         self.button.setEnabled(not fix and not self._launcher.busy and self._session.planned is not None)
         tip = tr("Launch this plan ({keys})", keys=self._keys)
         self.button.setToolTip(fix or (tr("Launching…") if self._launcher.busy else tip))

@@ -48,7 +48,7 @@ class MethodPage(WizardPage):
         self.search_field = TextField(
             tr("Find a setting"), placeholder=tr("Find a setting"), icon="search", keys=shown(self._keys["search"])
         )
-        self.level.setMinimumWidth(themes.current().px(156))  # a segment would rather elide than ask for its words
+        self.level.setMinimumWidth(themes.current().px(150))  # a segment would rather elide than ask for its words
         self.changed_only = Toggle(tr("Changed only"))
         self.changes = ChangesButton(self.document)
         self.reset_all = Button(tr("Reset all"), icon="reset", kind="quiet")
@@ -136,7 +136,7 @@ class MethodPage(WizardPage):
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
-        head.setContentsMargins(20, 12, 20, 8)
+        head.setContentsMargins(20, 12, 12, 8)
         head.setSpacing(8)
         self.search_field.setMaximumWidth(themes.current().px(208))
         for widget in (self.level, self.search_field, self.changed_only):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import cast
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from studio.recipes import FIELDS, Setting
+from studio.recipes import FIELDS
 from studio.recipes.document import RecipeDocument
 from ui.format import duration, memory, percent
-from ui.forms.form import setting_words
 from ui.tr import tr
 from ui.views.new_run.plan_session import PlanSession
-from ui.views.new_run.plan_words import STATES, verdict_words
+from ui.views.new_run.plan_words import STATES, change_words, verdict_words
 from ui.widgets.badge import BadgeLabel, shape_of
 from ui.widgets.button import Button
 from ui.widgets.card import Card
@@ -23,18 +21,6 @@ from ui.widgets.text import IconLabel, Rule, Text
 from ui.wording import reason_words, subject_words, words_for
 
 _LABELS = {key: spec.label for key, spec in FIELDS.items()}
-
-
-def change_words(changes: Mapping[str, object]) -> str:
-    """A change of settings as a person reads it: "Micro-batch size 1 rows, Gradient accumulation 8 ×"."""
-    words = []
-    for key, value in changes.items():
-        spec = FIELDS[key]
-        text = setting_words(spec, cast("Setting", value))
-        if spec.unit and spec.unit in spec.label:  # "Maximum steps: 14", not "14 steps"
-            text = text.removesuffix(f" {tr(spec.unit)}")
-        words.append(tr("{label}: {value}", label=tr(spec.label), value=text))
-    return ", ".join(words)
 
 
 def clear(layout: QVBoxLayout | QGridLayout) -> None:
@@ -130,13 +116,15 @@ class AdviceCard(Card):
             "nothing": tr("costs nothing"), "memory": tr("more memory"), "adapters": tr("adapters only"),
             "passes": tr("less training"), "evaluations": tr("fewer evaluations"), "quality": tr("small quality risk"),
         }  # fmt: skip
-        return [
-            AdviceRow(
-                "bolt", "tx2", one.changes, (duration(one.total_seconds), costs[one.costs]), recommended=one.costs in ("nothing", "memory"),
+        rows = []
+        for one in self._session.faster:
+            facts = (duration(one.total_seconds), costs[one.costs])
+            row = AdviceRow(
+                "bolt", "tx2", one.changes, facts, recommended=one.costs in ("nothing", "memory"),
                 apply=lambda changes=dict(one.changes): self._document.edit(changes),  # type: ignore[misc]  # bound now
-            )
-            for one in self._session.faster
-        ]  # fmt: skip
+            )  # fmt: skip
+            rows.append(row)
+        return rows
 
 
 class ReasonsCard(Card):

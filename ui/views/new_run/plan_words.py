@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from studio.planning import Budget, Plan
-from studio.recipes import FIELDS, Recipe, value_or_default
+from studio.recipes import FIELDS, Recipe, Setting, value_or_default
 from ui.format import closed_form, compact, duration, memory, number, percent, tokens_per_second
+from ui.forms.form import setting_words
 from ui.tr import plural, tr
 from ui.widgets.badge import State
 from ui.widgets.hatches import Category
@@ -113,3 +115,25 @@ def shown_sizes(plan: Plan, budget: Budget) -> list[tuple[Category, str]]:
     parts = [(segment.category, memory(segment.size)) for segment in segments(plan, budget) if segment.size > 0]
     free = budget.usable_bytes - budget.planned_bytes
     return [*parts, ("free", memory(free))] if free > 0 else parts
+
+
+def change_words(changes: Mapping[str, object]) -> str:
+    """A change of settings as a person reads it: "Micro-batch size 1 rows, Gradient accumulation 8 ×"."""
+    words = []
+    for key, value in changes.items():
+        spec = FIELDS[key]
+        text = setting_words(spec, cast("Setting", value))
+        if spec.unit and spec.unit in spec.label:  # "Maximum steps: 14", not "14 steps"
+            text = text.removesuffix(f" {tr(spec.unit)}")
+        words.append(tr("{label}: {value}", label=tr(spec.label), value=text))
+    return ", ".join(words)
+
+
+def nearest_fix(session: PlanSession) -> str:
+    """Why the launch is refused and what would help first; "" where nothing forbids it."""
+    words = session.nearest_fix()
+    plan = session.planned.plan if session.planned else None
+    if not words or plan is None or plan.verdict != "does_not_fit":
+        return words
+    enough = next((one for one in plan.proposals if one.recommended), None)
+    return f"{words} {tr('Nearest: {change}.', change=change_words(enough.changes))}" if enough else words

@@ -1,0 +1,3 @@
+from ui.views.welcome.view import WelcomeView
+
+__all__ = ["WelcomeView"]
