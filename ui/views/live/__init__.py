@@ -1,0 +1,3 @@
+from ui.views.live.view import LiveView
+
+__all__ = ["LiveView"]
