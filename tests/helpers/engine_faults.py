@@ -126,7 +126,8 @@ def lose_patience_after(seconds: float) -> None:
     Watch.wait_while_paused = impatient  # type: ignore[method-assign]  # the point of this script
 
 
-def main() -> int:
+def run_faulty(arguments: list[str]) -> tuple[int, int]:
+    """The engine with the faults that the arguments name. Returns its exit code and the calls to the disk."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--kill-at-disk-call", type=int, default=0)
@@ -136,7 +137,7 @@ def main() -> int:
     parser.add_argument("--chatter-megabytes", type=int, default=0)
     parser.add_argument("--exhaust-memory-at", type=int)
     parser.add_argument("--longest-pause", type=float)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.stop_after:
         stop_after(given.stop_after)
     if given.poison:
@@ -147,9 +148,10 @@ def main() -> int:
         exhaust_memory(given.exhaust_memory_at)
     if given.longest_pause is not None:
         lose_patience_after(given.longest_pause)
-    with use_disk(FullDisk() if given.full_disk else KillingDisk(given.kill_at_disk_call)):
-        return train_run(given.run)
+    counter = KillingDisk(given.kill_at_disk_call)
+    with use_disk(FullDisk() if given.full_disk else counter):
+        return train_run(given.run), counter.calls
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_faulty(sys.argv[1:])[0])

@@ -1,7 +1,7 @@
 """Many real engine processes without paying for the imports each time: a warm process that forks one after another.
 
-    python tests/helpers/fork_server.py   reads JSON lines {"run", "kill_at", "kill_after", "stop_after"} on standard
-    input; for each forks an engine on that run and answers {"code", "calls", "seconds"} when it has ended
+    python -m tests.helpers.fork_server   reads JSON lines {"arguments": [as for engine_faults], "kill_after": seconds}
+    on standard input; for each forks an engine and answers {"code", "calls", "seconds"} when it has ended
 
 `code` is the exit code, −9 for a kill; `calls` counts the disk's writes, syncs and renames of an engine that ended by
 itself. POSIX only.
@@ -15,53 +15,59 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import TypedDict
 
-import engine.training.prepare  # everything that is slow to import  # noqa: F401  # imported for the forks
-from engine.protocol.files import use_disk
-from engine.training.train_run import train_run
-from tests.helpers.engine_faults import KillingDisk, stop_after
+import engine.training.prepare  # noqa: F401  # everything that is slow to import, for the forks
+from tests.helpers.engine_faults import run_faulty
 
 
-def engine_in_child(request: dict[str, object], counter: int) -> None:
-    """Be the engine; never returns."""
-    run = Path(str(request["run"]))
+class Request(TypedDict):
+    """One engine: its arguments, and after how many seconds it is killed (None: not at all)."""
+
+    arguments: list[str]
+    kill_after: float | None
+
+
+class Answer(TypedDict):
+    """How it ended."""
+
+    code: int
+    calls: int
+    seconds: float
+
+
+def _be_the_engine(arguments: list[str], counter: int) -> None:
+    """Never returns."""
+    run = Path(arguments[arguments.index("--run") + 1])
     log = os.open(run / "engine.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    disk = KillingDisk(int(str(request.get("kill_at") or 0)))
-    if request.get("stop_after"):
-        stop_after(int(str(request["stop_after"])))
-    with use_disk(disk):
-        code = train_run(run)
-    os.write(counter, str(disk.calls).encode())
+    code, calls = run_faulty(arguments)
+    os.write(counter, str(calls).encode())
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
 
-def serve(request: dict[str, object]) -> dict[str, object]:
+def serve(request: Request) -> Answer:
     """Fork an engine, perhaps kill it after a while, and wait for its end."""
     reader, writer = os.pipe()
     began = time.monotonic()
     pid = os.fork()
     if pid == 0:
         try:
-            engine_in_child(request, writer)
+            _be_the_engine(request["arguments"], writer)
         finally:
             os._exit(99)
     os.close(writer)
-    after = request.get("kill_after")
-    if after is not None:
-        time.sleep(float(str(after)))
+    if request["kill_after"] is not None:
+        time.sleep(request["kill_after"])
         os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     calls = os.read(reader, 32)
     os.close(reader)
-    return {
-        "code": os.waitstatus_to_exitcode(status),
-        "calls": int(calls or b"0"),
-        "seconds": time.monotonic() - began,
-    }
+    code = os.waitstatus_to_exitcode(status)
+    return Answer(code=code, calls=int(calls or b"0"), seconds=time.monotonic() - began)
 
 
 if __name__ == "__main__":

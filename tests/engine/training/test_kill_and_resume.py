@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +15,8 @@ from engine.protocol.lock import is_held
 from engine.protocol.recipe import to_yaml
 from engine.training.checkpoint import read_manifest, verify_checkpoint
 from engine.training.safetensors_file import SafetensorsFile
-from tests.helpers.tiny_runs import ROOT, all_events, engine_environment, events_of, launch, make_run, recipe_for
+from tests.helpers.tiny_runs import all_events, events_of, launch, make_run, recipe_for
+from tests.helpers.warm_engines import Engines, warm_engines
 
 SETTINGS: dict[str, object] = {
     "epochs": 2,
@@ -39,36 +37,10 @@ SHORT: dict[str, object] = {
 """Few writes, because a kill is tried at each of them: two checkpoints, one deletion."""
 
 
-class Engines:
-    """Runs engines, one after another, out of a warm process."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.helpers.fork_server"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=engine_environment(),
-            cwd=ROOT,
-        )
-
-    def run(self, folder: RunFolder, **request: object) -> dict[str, float]:
-        """One engine on `folder`, to its end."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"run": str(folder.path), **request}).encode() + b"\n")
-        self._process.stdin.flush()
-        answer: dict[str, float] = json.loads(self._process.stdout.readline())
-        return answer
-
-    def close(self) -> None:
-        self._process.communicate(timeout=20)
-
-
 @pytest.fixture(scope="module")
 def engines() -> Iterator[Engines]:
-    found = Engines()
-    yield found
-    found.close()
+    with warm_engines() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +94,7 @@ def test_resumed_equals_uninterrupted_bit_for_bit(
 ) -> None:
     """In the middle of an epoch and across its end, with dropout."""
     folder = _new_run(home)
-    assert engines.run(folder, stop_after=step)["code"] == 4
+    assert engines.run(folder, "--stop-after", step)["code"] == 4
     (stopped,) = events_of(folder, RunStopped)
     assert stopped.checkpoint_step == step
     assert engines.run(folder)["code"] == 0
@@ -155,11 +127,11 @@ def _resume_and_compare(engines: Engines, folder: RunFolder, uninterrupted: RunF
 @pytest.mark.scenario("S4")
 @pytest.mark.skipif(os.name == "nt", reason="forks")
 def test_killed_at_each_write_sync_and_rename(engines: Engines, home: Path, short: RunFolder) -> None:
-    calls = int(engines.run(_new_run(home, **SHORT))["calls"])
+    calls = engines.run(_new_run(home, **SHORT))["calls"]
     assert calls > 50
     for call in range(1, calls + 1):
         folder = _new_run(home, **SHORT)
-        assert engines.run(folder, kill_at=call)["code"] == 137, call
+        assert engines.run(folder, "--kill-at-disk-call", call)["code"] == 137, call
         _check_after_a_kill(folder)
         _resume_and_compare(engines, folder, short)
 
@@ -180,7 +152,7 @@ def test_killed_at_twenty_random_moments(engines: Engines, home: Path, uninterru
 
 def test_a_resume_under_other_numbers_is_refused_by_name(engines: Engines, home: Path) -> None:
     folder = _new_run(home)
-    assert engines.run(folder, stop_after=2)["code"] == 4
+    assert engines.run(folder, "--stop-after", 2)["code"] == 4
     changed = recipe_for(home, **{**SETTINGS, "learning_rate": 1e-3})
     launch(folder, changed)
     assert to_yaml(changed) == folder.recipe.read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
@@ -37,6 +38,13 @@ from engine.protocol.recipe import parse_recipe, resolve
 from engine.training.checkpoint import read_manifest, verify_checkpoint
 from tests.helpers.engine_faults import SCRIPT
 from tests.helpers.tiny_runs import all_events, events_of, make_run, run_engine, start_engine
+from tests.helpers.warm_engines import Engines, warm_engines
+
+
+@pytest.fixture(scope="module")
+def engines() -> Iterator[Engines]:
+    with warm_engines() as found:
+        yield found
 
 
 def _wait_for(folder: RunFolder, kind: type[Event], *, count: int = 1, seconds: float = 60) -> None:
@@ -169,9 +177,9 @@ def test_a_pause_that_nobody_ends_saves_and_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.scenario("S10")
-def test_a_loss_that_is_no_number_is_marked_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_is_marked_and_the_run_goes_on(engines: Engines, tmp_path: Path) -> None:
     folder = make_run(tmp_path, maximum_steps=9)
-    assert run_engine(folder, command=(SCRIPT, "--poison", "7", "7")) == 0
+    assert engines.run(folder, "--poison", 7, 7)["code"] == 0
     (seen,) = events_of(folder, NonFiniteSeen)
     assert (seen.step, seen.quantity, seen.action) == (7, "loss", "skipped")
     steps = {step.step: step for step in events_of(folder, StepCompleted)}
@@ -180,20 +188,20 @@ def test_a_loss_that_is_no_number_is_marked_and_the_run_goes_on(tmp_path: Path) 
 
 
 @pytest.mark.scenario("S10")
-def test_a_run_that_stays_without_numbers_ends_by_name(tmp_path: Path) -> None:
+def test_a_run_that_stays_without_numbers_ends_by_name(engines: Engines, tmp_path: Path) -> None:
     folder = make_run(tmp_path, maximum_steps=12, checkpoint_every=5)
-    assert run_engine(folder, command=(SCRIPT, "--poison", "7", "99")) == 1
+    assert engines.run(folder, "--poison", 7, 99)["code"] == 1
     (failed,) = events_of(folder, RunFailed)
     assert (failed.problem.code, failed.is_bug, failed.checkpoint_step, failed.step) == ("diverged", False, 5, 9)
     assert [seen.action for seen in events_of(folder, NonFiniteSeen)] == ["skipped", "skipped", "stopped"]
 
 
 @pytest.mark.scenario("S2")
-def test_fifty_megabytes_in_the_log_with_nobody_reading_cost_no_step_time(tmp_path: Path) -> None:
+def test_fifty_megabytes_in_the_log_with_nobody_reading_cost_no_step_time(engines: Engines, tmp_path: Path) -> None:
     quiet = make_run(tmp_path, epochs=2, maximum_steps=13, identity="20261201T000000-AAAA")
-    assert run_engine(quiet) == 0
+    assert engines.run(quiet)["code"] == 0
     loud = make_run(tmp_path, epochs=2, maximum_steps=13, identity="20261201T000000-BBBB")
-    assert run_engine(loud, command=(SCRIPT, "--chatter-megabytes", "2")) == 0
+    assert engines.run(loud, "--chatter-megabytes", 2)["code"] == 0
     assert loud.engine_log.stat().st_size > 50e6
     before, after = (median(step.step_seconds for step in events_of(folder, StepCompleted)) for folder in (quiet, loud))
     assert after - before < 0.1  # 4 MB a step into the page cache; a reader that is waited for would cost for ever
@@ -228,19 +236,19 @@ def test_two_engines_never_work_on_one_run(tmp_path: Path) -> None:
     assert len(events_of(folder, RunStarted)) == 1
 
 
-def test_a_full_disk_is_told_and_no_half_checkpoint_stays(tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_no_half_checkpoint_stays(engines: Engines, tmp_path: Path) -> None:
     folder = make_run(tmp_path, maximum_steps=4, checkpoint_every=2)
-    assert run_engine(folder, command=(SCRIPT, "--full-disk")) == 1
+    assert engines.run(folder, "--full-disk")["code"] == 1
     failures = events_of(folder, CheckpointFailed)
     assert [(event.step, event.problem.code) for event in failures] == [(2, "disk_full"), (4, "disk_full")]
     assert events_of(folder, RunFailed)[0].problem.code == "disk_full"
     assert list(folder.checkpoint_root.iterdir()) == []
-    assert run_engine(folder) == 0  # with space again, the run can be done
+    assert engines.run(folder)["code"] == 0  # with space again, the run can be done
 
 
-def test_running_out_of_memory_is_named(tmp_path: Path) -> None:
+def test_running_out_of_memory_is_named(engines: Engines, tmp_path: Path) -> None:
     folder = make_run(tmp_path, maximum_steps=4)
-    assert run_engine(folder, command=(SCRIPT, "--exhaust-memory-at", "2")) == 1
+    assert engines.run(folder, "--exhaust-memory-at", 2)["code"] == 1
     (failed,) = events_of(folder, RunFailed)
     assert (failed.problem.code, failed.is_bug, failed.step) == ("out_of_memory", False, 1)
 
