@@ -77,10 +77,10 @@ class ExportService:
                 "export.not_lora", "Only a LoRA run has an adapter to export.", "Export the merged model."
             )
 
-    def propose_folder(self, run: RunRow, kind: ExportFormat, checkpoint: str) -> Path:
-        """A folder that does not exist yet, named after the run, the checkpoint and the format."""
+    def propose_folder(self, run: RunRow, kind: ExportFormat, checkpoint: str, *, parent: Path | None = None) -> Path:
+        """A folder that does not exist yet, named after the run, the checkpoint and the format, in `parent` or ours."""
         stem = re.sub(r"[^\w.-]+", "-", run.name).strip("-.") or run.id
-        base = self._default_folder() / f"{stem}-{checkpoint}-{kind}"
+        base = (parent or self._default_folder()) / f"{stem}-{checkpoint}-{kind}"
         path, number = base, 1
         while path.exists():
             number += 1

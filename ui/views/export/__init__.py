@@ -1,0 +1,3 @@
+from ui.views.export.view import ExportView
+
+__all__ = ["ExportView"]

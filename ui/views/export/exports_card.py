@@ -1,0 +1,159 @@
+"""Exports that are under way and those of the run's history: one line each, newest on top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from studio.runs.rows import ExportRow
+from ui.format import date_time, disk, number
+from ui.tr import tr
+from ui.views.export.queue import Job
+from ui.views.export.words import format_name, overall, phase_words, progress_detail, result_badge
+from ui.widgets.badge import BadgeLabel
+from ui.widgets.button import Button
+from ui.widgets.card import Card
+from ui.widgets.progress import Progress
+from ui.widgets.text import Rule, Text
+
+
+class JobRow(QWidget):
+    """One export under way, with its way out."""
+
+    cancel_wanted = Signal(object)
+
+    def __init__(self, job: Job, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.job = job
+        name = format_name(job.kind)
+        self.bar = Progress(tr("Progress of {format}", format=name))
+        self.bar.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.words = Text("", size=12, tone="tx2")
+        self.cancel = Button(tr("Cancel"), kind="quiet")
+        self.cancel.setAccessibleName(tr("Cancel {format}, step {step}", format=name, step=number(job.step)))
+        self.cancel.clicked.connect(lambda: self.cancel_wanted.emit(self.job))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 5, 0, 5)
+        row.setSpacing(12)
+        row.addWidget(Text(tr("{format}, step {step}", format=name, step=number(job.step)), weight=500))
+        row.addWidget(self.bar, 1)
+        row.addWidget(self.words)
+        row.addWidget(self.cancel)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show how far it is."""
+        job = self.job
+        waiting, cancelling = job.state == "waiting", job.state == "cancelling"
+        detail = progress_detail(job.progress)
+        words = phase_words(job.progress) + (f" · {detail}" if detail else "")
+        self.words.setText(tr("Waits for the one before it") if waiting else tr("Cancelling") if cancelling else words)
+        self.bar.set_fraction(0.0 if waiting else overall(job.progress), self.words.text())
+        self.cancel.setEnabled(not cancelling)
+
+
+class ExportLine(QWidget):
+    """One export of the history: result, place, size, and the way to it."""
+
+    picked = Signal(object)
+
+    def __init__(self, export: ExportRow, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.export = export
+        folder = Path(export.path)
+        text, state, why = result_badge(export)
+        name = tr("{format}, step {step}", format=format_name(export.format), step=number(export.checkpoint_step))
+        badge = BadgeLabel(text, state, explanation=why)
+        badge.setAccessibleName(tr("{name}: {result}", name=name, result=text))
+        when = date_time(export.time_utc) if export.time_utc else ""
+        size = disk(export.size_bytes) if export.size_bytes else ""
+        place = Text(str(folder), size=12, tone="tx3", mono=True, elide=True)
+        details = Button(tr("Details"), kind="quiet")
+        details.setAccessibleName(tr("Details of {folder}", folder=folder.name))
+        details.clicked.connect(lambda: self.picked.emit(self.export))
+        show = Button(tr("Show"), icon="folder", kind="quiet")
+        show.setAccessibleName(tr("Show {folder}", folder=folder.name))
+        show.setToolTip(str(folder))
+        show.clicked.connect(lambda: open_folder(folder))
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        column.addWidget(Text(name, weight=500))
+        column.addWidget(place)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 4, 0, 4)
+        row.setSpacing(10)
+        row.addLayout(column, 1)
+        row.addWidget(badge)
+        row.addWidget(Text(" · ".join(part for part in (size, when) if part), size=12, tone="tx2"))
+        row.addWidget(details)
+        row.addWidget(show)
+
+
+class ExportsCard(Card):
+    """`folder_wanted`: another place for new exports. `picked`: an export whose details are wanted."""
+
+    folder_wanted = Signal()
+    picked = Signal(object)
+    cancel_wanted = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(tr("Exports of this run"), " ", parent=parent)
+        self.setAccessibleName(tr("Exports of this run"))
+        self.change = Button(tr("Change folder"), icon="folder", kind="quiet")
+        self.change.clicked.connect(self.folder_wanted)
+        self.add_to_header(self.change)
+        self._inside = QWidget()
+        self._inside.setProperty("scrolled", True)
+        self._column = QVBoxLayout(self._inside)
+        self._column.setContentsMargins(0, 0, 6, 0)
+        self._column.setSpacing(0)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(self._inside)
+        self.body.addWidget(area, 1)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
+        self._jobs: list[JobRow] = []
+        self._shown: tuple[object, ...] = ()
+
+    def refresh(self, jobs: Sequence[Job], exports: Sequence[ExportRow]) -> None:
+        """Show them; lines are made anew only where the list is another one."""
+        wanted = (tuple(id(job) for job in jobs), tuple(exports))
+        if wanted != self._shown:
+            self._shown = wanted
+            self._rebuild(jobs, exports)
+        for row in self._jobs:
+            row.refresh()
+
+    def _rebuild(self, jobs: Sequence[Job], exports: Sequence[ExportRow]) -> None:
+        while (item := self._column.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.setParent(None)
+                widget.deleteLater()
+        self._jobs = [JobRow(job) for job in jobs]
+        under_way = {str(job.target) for job in jobs}
+        lines = [ExportLine(export) for export in exports if export.path not in under_way]
+        for row in self._jobs:
+            row.cancel_wanted.connect(self.cancel_wanted)
+        for line in lines:
+            line.picked.connect(self.picked)
+        for index, widget in enumerate([*self._jobs, *lines]):
+            if index:
+                self._column.addWidget(Rule())
+            self._column.addWidget(widget)
+        if not self._jobs and not lines:
+            self._column.addWidget(Text(tr("Nothing exported yet. What you export stays listed here."), tone="tx3"))
+        self._column.addStretch(1)
+
+
+def open_folder(folder: Path) -> None:
+    """Show a folder, or the nearest that there is, in the desktop's own window."""
+    while not folder.exists() and folder.parent != folder:
+        folder = folder.parent
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
