@@ -57,13 +57,16 @@ class DataWorker:
 
     def rows(
         self, recipe: Recipe, *, dataset: int = 0, evaluation: bool = False, tokenizer: Path | None = None,
-        offset: int = 0, count: int = 50,
+        offset: int = 0, count: int = 50, search: str = "", issue: str = "",
     ) -> m.RowsPaged:  # fmt: skip
-        """A page of rows, with token counts where the model's folder is given as `tokenizer`."""
+        """A page of rows, with token counts where the model's folder is given as `tokenizer`.
+
+        `search` keeps rows that hold the text, `issue` those with the code; the answer's `next_row` is the next offset.
+        """
         folder = str(tokenizer) if tokenizer else ""
         request = m.PageRows(
             id=self._id(), recipe=recipe, dataset=dataset, evaluation=evaluation, tokenizer_folder=folder,
-            offset=offset, count=count,
+            offset=offset, count=count, search=search, issue=issue,
         )  # fmt: skip
         return self._ask(request, m.RowsPaged)
 

@@ -98,7 +98,7 @@ class HubTab(QWidget):
         self.supported.setChecked(True)
         self.supported.toggled.connect(self._filter)
         billion = 1_000_000_000
-        self.size = MenuChip(tr("Size"), [
+        self.parameters = MenuChip(tr("Size"), [
             ((None, None), tr("any")), ((None, billion), tr("under 1 B")), ((billion, 4 * billion), tr("1 to 4 B")),
             ((4 * billion, 15 * billion), tr("4 to 15 B")), ((15 * billion, None), tr("over 15 B")),
         ])  # fmt: skip
@@ -113,9 +113,9 @@ class HubTab(QWidget):
         self._clear.clicked.connect(self._clear_filters)
         holder = QWidget()
         flow = FlowLayout(holder, gap=6)
-        for chip in (self.supported, self.size, self.licence, self.gated, self.chat, self._clear):
+        for chip in (self.supported, self.parameters, self.licence, self.gated, self.chat, self._clear):
             flow.addWidget(chip)
-        for menu in (self.size, self.licence, self.gated):
+        for menu in (self.parameters, self.licence, self.gated):
             menu.picked.connect(lambda _value: self.ask())
         return holder
 
@@ -157,7 +157,7 @@ class HubTab(QWidget):
     def _query(self) -> SearchQuery:
         from studio.hub.records import SearchQuery
 
-        low, high = self.size.value if isinstance(self.size.value, tuple) else (None, None)
+        low, high = self.parameters.value if isinstance(self.parameters.value, tuple) else (None, None)
         gated = self.gated.value
         return SearchQuery(
             text=self.field.text().strip(), licence=str(self.licence.value),
@@ -206,7 +206,7 @@ class HubTab(QWidget):
         self._show_counts()
 
     def _clear_filters(self) -> None:
-        for menu, value in ((self.size, (None, None)), (self.licence, ""), (self.gated, None)):
+        for menu, value in ((self.parameters, (None, None)), (self.licence, ""), (self.gated, None)):
             menu.set_value(value)
         self.supported.setChecked(False)
         self.chat.setChecked(False)

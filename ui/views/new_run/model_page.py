@@ -30,7 +30,7 @@ from ui.widgets.toast import Message
 from ui.wording import words_for
 
 if TYPE_CHECKING:
-    from studio.hub.records import LocalModel, ModelSummary
+    from studio.hub.records import Access, LocalModel, ModelSummary
     from studio.planning import MachineSpec
 
 _REST_MILLISECONDS = 120  # the arrow keys run over rows faster than the Hub should be asked
@@ -214,7 +214,7 @@ class ModelPage(WizardPage):
     def _show_facts(self, facts: ModelFacts) -> None:
         self.details.show_facts(facts, chosen=self._is_chosen(facts))
         if facts.reference.source == "hub" and self._pages.currentIndex() == 0:
-            access = "open" if not facts.is_gated else "ask" if facts.needs_access else "granted"
+            access: Access = "open" if not facts.is_gated else "ask" if facts.needs_access else "granted"
             self.hub.rows.learn(facts.reference.repository, facts.fits, access)
         self._show_download()
 

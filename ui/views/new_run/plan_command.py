@@ -6,7 +6,6 @@ import os
 import shlex
 from pathlib import Path
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -49,8 +48,7 @@ class CommandCard(Card):
     def __init__(self, home: Home, parent: QWidget | None = None) -> None:
         super().__init__(tr("The same from a terminal"), parent=parent)
         self._home = home
-        self.line = Text("", size=12, tone="tx2", mono=True, wrap=True)
-        self.line.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.line = Text("", size=12, tone="tx2", mono=True, elide=True)
         self.copy = Button(tr("Copy"), icon="copy", kind="quiet")
         self.copy.setAccessibleName(tr("Copy the command"))
         self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.line.text()))
