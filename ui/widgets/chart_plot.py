@@ -93,6 +93,7 @@ class ChartPlot(pg.PlotWidget):  # type: ignore[misc]  # untyped base
         item.getAxis("left").setTickPen(theme.color("grid"))
         item.showGrid(x=False, y=True, alpha=1.0)
         self.crosshair.setPen(neutral_pen(theme, token="tx2"))
+        self.resetCachedContent()  # the view keeps its painted background
 
     def show_everything(self) -> None:
         """Back to all points."""

@@ -15,6 +15,10 @@ from ui.widgets.chart_series import Axis, Points
 from ui.widgets.segmented import SegmentedControl
 
 
+LANE_LABEL = 48
+"""Room at the left of the loss chart, so that the lane's word stands clear of its marks."""
+
+
 class LiveCharts(QWidget):
     """Loss with its event lane; learning rate, gradient norm and tokens per second below."""
 
@@ -23,7 +27,7 @@ class LiveCharts(QWidget):
         self.setProperty("pane", "charts")
         self._axis: Axis = "step"
         self._shot: Snapshot | None = None
-        self._state: ChartState = "waiting"
+        self._following = False
         self.loss = ChartCard(tr("Loss"), word=loss)
         self.loss.add_series("loss", tr("training"), 1, "smoothed")
         self.loss.add_series("evaluation_loss", tr("evaluation"), 2, "evaluation")
@@ -40,15 +44,19 @@ class LiveCharts(QWidget):
         self.loss.header.insertWidget(self.loss.header.count() - 1, self.axis_switch)
         self.lane = EventLane(self.loss.plot)
         self.loss.body.addWidget(self.lane)
-        for card in self.small.values():
-            card.link_x(self.loss)
         for card in self.cards.values():
             card.plot.next_axis.connect(self._next_axis)
+            card.plot.getPlotItem().getAxis("left").setStyle(maxTickLevel=0)
+            card.plot.getPlotItem().vb.sigXRangeChanged.connect(lambda box, _range, card=card: self._follow_x(card))
+        for key in ("loss", "grad_norm"):
+            self.cards[key].plot.getPlotItem().getAxis("left").word = None  # as many digits as the ticks need
+        self.loss.plot.getPlotItem().getAxis("left").setWidth(LANE_LABEL)
+        self.loss.plot.getPlotItem().getAxis("left").setTickDensity(2.0)
         self._lay_out()
 
     def show_run(self, shot: Snapshot, state: ChartState) -> None:
         """Draw what is new. A chart without its metric says so; the others are drawn all the same."""
-        self._shot, self._state = shot, state
+        self._shot = shot
         for key, card in self.cards.items():
             self._fill(card, key, shot)
         self._fill(self.loss, "evaluation_loss", shot)
@@ -102,7 +110,25 @@ class LiveCharts(QWidget):
     def _draw_marks(self, shot: Snapshot) -> None:
         steps = sorted({event.step for event in shot.events if event.kind == "NonFiniteSeen"})
         for key, marks in self.marks.items():
-            marks.show([(step, tr("not finite")) for step in steps], self._axis, shot.points[key])
+            label = tr("not finite") if key == "loss" else ""
+            marks.show([(step, label) for step in steps], self._axis, shot.points[key])
+
+    def _follow_x(self, moved: ChartCard) -> None:
+        """All charts show one range of x. Qt graphs' own links align by pixels on the screen, not by value."""
+        if self._following:
+            return
+        self._following = True
+        master, box = self.loss.plot.getPlotItem().vb, moved.plot.getPlotItem().vb
+        if moved is not self.loss:
+            if box.autoRangeEnabled()[0]:  # "show everything" was asked of this one
+                box.disableAutoRange("x")
+                master.enableAutoRange(axis="x")
+                master.updateAutoRange()
+            else:
+                master.setXRange(*box.viewRange()[0], padding=0)
+        for card in self.small.values():
+            card.plot.getPlotItem().vb.setXRange(*master.viewRange()[0], padding=0)
+        self._following = False
 
     def _next_axis(self) -> None:
         self.set_axis(AXES[(AXES.index(self._axis) + 1) % len(AXES)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from studio.runs.commands import Asked
@@ -26,12 +26,12 @@ class RunHeader(QWidget):
     stop_wanted = Signal()
     cancel_wanted = Signal()
     resume_wanted = Signal()
-    folder_wanted = Signal()
     notch_wanted = Signal(float)
 
     def __init__(self, keys: dict[str, str]) -> None:
         super().__init__()
         self.setProperty("surface", "bg2")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("pane", "run")
         self._recent: tuple[RunRow, ...] = ()
         self.switcher = Button("", size="medium", trailing="chevron-down")
@@ -50,10 +50,9 @@ class RunHeader(QWidget):
         self.stop.setAccessibleName(tr("Stop & save"))
         self.cancel = Button(tr("Cancel"), icon="cross", size="medium")
         self.resume = Button(tr("Resume"), icon="play", kind="primary", size="medium")
-        self.folder = Button(tr("Open run folder"), icon="folder", kind="quiet")
         wishes = (
             (self.checkpoint, self.checkpoint_wanted), (self.pause, self.pause_wanted), (self.stop, self.stop_wanted),
-            (self.cancel, self.cancel_wanted), (self.resume, self.resume_wanted), (self.folder, self.folder_wanted),
+            (self.cancel, self.cancel_wanted), (self.resume, self.resume_wanted),
         )  # fmt: skip
         for button, signal in wishes:
             button.clicked.connect(lambda _checked=False, signal=signal: signal.emit())
@@ -108,8 +107,7 @@ class RunHeader(QWidget):
         for button in (self.checkpoint, self.pause, self.stop):
             button.setVisible(working)
         self.cancel.setVisible(row.status in ("launching", "preparing"))
-        self.resume.setVisible(shot.can_resume)
-        self.folder.setVisible(not row.is_active)
+        self.resume.setVisible(shot.can_resume and row.status == "stopped")  # else the card of the cause has it
         paused = row.status == "paused"
         self.pause.setText(tr("Resume") if paused else tr("Pause"))
         self.pause.set_icon("play" if paused else "pause")
@@ -153,10 +151,9 @@ class RunHeader(QWidget):
         middle.addStretch(1)
         row = QHBoxLayout(self)
         row.setContentsMargins(20, 6, 20, 6)
-        row.setSpacing(16)
-        row.addLayout(left, 3)
+        row.addLayout(left, 4)
         row.addLayout(middle, 5)
-        for button in (self.folder, self.cancel, self.checkpoint, self.pause, self.stop, self.resume):
+        for button in (self.cancel, self.checkpoint, self.pause, self.stop, self.resume):
             row.addWidget(button)
         row.setSpacing(8)
 

@@ -37,14 +37,16 @@ class Marks:
         """Take the colours of the theme in force."""
         for line in self._lines:
             line.setPen(neutral_pen(themes.current(), dashed=True, token="tx1"))
-            line.label.setColor(themes.current().color("tx1"))
+            if hasattr(line, "label"):
+                line.label.setColor(themes.current().color("tx1"))
 
     def _line(self, x: float, label: str) -> pg.InfiniteLine:
         theme = themes.current()
         options = {"position": 0.92, "color": theme.color("tx1"), "anchors": [(0, 0), (1, 0)], "movable": False}
         pen = neutral_pen(theme, dashed=True, token="tx1")
-        line = pg.InfiniteLine(x, angle=90, pen=pen, label=label, labelOpts=options)
-        line.label.setFont(text_font(theme.px(11)))
+        line = pg.InfiniteLine(x, angle=90, pen=pen, label=label or None, labelOpts=options)
+        if label:
+            line.label.setFont(text_font(theme.px(11)))
         self._card.plot.addItem(line, ignoreBounds=True)
         return line
 

@@ -44,7 +44,7 @@ class MemoryCard(Card):
         }
         self.cpu = Sparkline(tr("CPU of the engine"), 1)
         self._legend = QWidget()
-        self._flow = FlowLayout(self._legend, gap=12)
+        self._flow = FlowLayout(self._legend, gap=8)
         self._categories: tuple[str, ...] = ()
         self.waiting = Text(tr("Measured with the first step."), size=12, tone="tx3")
         self._lay_out()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from ui.tr import tr
 from ui.viewmodels.live_run import Snapshot
 from ui.views.live.charts import LiveCharts
 from ui.views.live.header import RunHeader
@@ -12,7 +13,9 @@ from ui.views.live.memory_card import MemoryCard
 from ui.views.live.outcome import Outcome
 from ui.views.live.preparing import PreparingPage
 from ui.views.live.side_cards import EventsCard, SamplesCard
+from ui.widgets.button import Button
 from ui.widgets.log_drawer import LogDrawer
+from ui.widgets.text import KeyCap, Rule
 
 
 class RunPage(QWidget):
@@ -25,6 +28,9 @@ class RunPage(QWidget):
         self.events, self.samples, self.log = EventsCard(), SamplesCard(), LogDrawer()
         self.log.setProperty("pane", "log")
         self.log.setMinimumHeight(100)
+        self.folder = Button(tr("Open run folder"), icon="folder", kind="quiet")
+        self.log.buttons.addWidget(self.folder)
+        self.log.buttons.addWidget(KeyCap(keys["log"]))
         self._charts_page = self._beside()
         self._states = QStackedWidget()
         self._states.addWidget(self._charts_page)
@@ -37,8 +43,10 @@ class RunPage(QWidget):
         splitter.setSizes([560, 112])
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
+        column.setSpacing(0)
         column.addWidget(self.header)
+        column.addWidget(Rule())
+        column.addSpacing(10)
         column.addWidget(self.outcome)
         column.addWidget(splitter, 1)
 

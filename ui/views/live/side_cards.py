@@ -53,7 +53,8 @@ class EventsCard(Card):
         options = (("events", tr("Events")), ("settings", tr("Settings")))
         self.switch = SegmentedControl(tr("Events or settings"), options, small=True)
         self.switch.picked.connect(self._switched)
-        self.add_to_header(self.switch)
+        self.title.setVisible(False)  # the switch says it
+        self.header.insertWidget(0, self.switch)
         self.table = DataTable(tr("Events of the run"), density="two-line")
         self.table.horizontalHeader().hide()
         self.table.setItemDelegate(TextDelegate(self.table, strong=True))

@@ -220,7 +220,7 @@ class LiveView(View):
         head.pause_wanted.connect(self._pause_or_go_on)
         head.stop_wanted.connect(lambda: asks.stop(self.run_id, self._name))
         head.cancel_wanted.connect(lambda: asks.cancel(self.run_id))
-        head.folder_wanted.connect(self._open_folder)
+        self.page.folder.clicked.connect(self._open_folder)
         for wish in (head.resume_wanted, out.resume_wanted):
             wish.connect(lambda: asks.resume(self.run_id))
         out.compare_wanted.connect(lambda: self.context.navigate("runs", run=self.run_id))
