@@ -66,14 +66,15 @@ def test_a_killed_worker_is_named_and_another_started(worker: DataWorker, rows: 
     assert worker._process is not process
 
 
-def test_cancelling_ends_a_long_request_at_once(worker: DataWorker, tmp_path: Path) -> None:
-    slow = tmp_path / "slow.jsonl"
-    os.mkfifo(slow)  # opening it for reading waits for ever
+def test_cancelling_ends_a_long_request_at_once(
+    worker: DataWorker, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("studio.datasets.worker.module_command", lambda *a: ["sleep", "60"])
     failures: list[SurroundingsError] = []
 
     def ask() -> None:
         try:
-            worker.preview(DatasetRef(str(slow)))
+            worker.preview(DatasetRef(str(rows)))
         except SurroundingsError as error:
             failures.append(error)
 
@@ -81,12 +82,11 @@ def test_cancelling_ends_a_long_request_at_once(worker: DataWorker, tmp_path: Pa
     thread.start()
     while worker._process is None:
         time.sleep(0.01)
-    time.sleep(0.5)
     began = time.monotonic()
     worker.cancel()
     thread.join(5)
     assert time.monotonic() - began < 2
-    assert [error.code for error in failures] in (["data.cancelled"], ["data_unreadable"], ["data_no_files"])
+    assert [error.code for error in failures] == ["data.cancelled"]
 
 
 def test_a_worker_that_does_not_answer_is_given_up(rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
