@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import traceback
@@ -44,6 +45,9 @@ def main(arguments: Sequence[str] | None = None, *, engine_command: Sequence[str
 
     `engine_command` is what engine commands are appended to: tests give a stand-in.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal of few letters is no reason to fail
     given = build_parser().parse_args(arguments)
     output = Output(given.json)
     studio: Studio | None = None
