@@ -62,9 +62,9 @@ class Trainer:
             raise SurroundingsError(problem.code, problem.message, f"{problem.remedy} Then resume the run.")
 
     def _steps(self) -> None:
-        clock = Clock()
         if self.progress.step == 0:
             self.evaluator.examine()
+        clock = Clock()
         while self.progress.step < self.timeline.total_steps:
             self.watch.tick()
             clock.waited(self.watch.wait_while_paused(self._save_as_asked))

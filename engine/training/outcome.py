@@ -68,5 +68,7 @@ def printing_events(work: Callable[[EventWriter], ExitCode]) -> ExitCode:
     events = EventWriter(sys.stdout.buffer, attempt=0, last_sequence=0)
     try:
         return work(events)
-    except (Exception, KeyboardInterrupt) as error:
+    except KeyboardInterrupt:
+        return ExitCode.STOPPED
+    except Exception as error:  # whatever it is, it gets a name
         return report_failure(events, error, None)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.data.templates import TemplateRefused
 from engine.data.tokenizer import TextTokenizer
 from engine.graph.persistent import (
     CACHE_LENGTH,
@@ -36,11 +37,18 @@ class Prompter:
     template: str | None
 
     def text(self, prompt: str) -> str:
-        """The prompt as the model sees it."""
+        """The prompt as the model sees it. Raises SurroundingsError("prompt_refused")."""
         if self.template is None:
             return prompt
         message: dict[str, object] = {"role": "user", "content": prompt}
-        return self.tokenizer.template(self.template).render([message], add_generation_prompt=True).text
+        try:
+            return self.tokenizer.template(self.template).render([message], add_generation_prompt=True).text
+        except TemplateRefused as complaint:
+            raise SurroundingsError(
+                "prompt_refused",
+                f"The chat template refuses the prompt: {complaint}",
+                "Change the prompt or the template.",
+            ) from None
 
     def ids(self, prompt: str) -> list[int]:
         """The prompt as tokens. Raises SurroundingsError("empty_prompt") where there are none."""
