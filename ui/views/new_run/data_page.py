@@ -218,7 +218,7 @@ class DataPage(WizardPage):
         else:
             inspection.count_bar.hide()
         self.settings.show_issues(self._issues(), self._issue)
-        inspection.rows_card.show_summary(_split_words(self.statistics))
+        inspection.rows_card.show_summary(self.statistics)
         if self.statistics is not None and len(self._document.recipe.datasets) == 1:
             self.settings.show_row_count(self.statistics.rows_read)
         problems = [p for p in planned.problems if p.where == "datasets" and p.severity == "error"] if planned else []
@@ -280,15 +280,6 @@ class DataPage(WizardPage):
     def _count_again(self) -> None:
         self._stopped = False
         self._session.refresh()
-
-
-def _split_words(statistics: DataStatistics | None) -> str:
-    if statistics is None:
-        return ""
-    return tr(
-        "{training} training · {evaluation} evaluation · {left} left out", training=number(statistics.training.rows),
-        evaluation=number(statistics.evaluation.rows), left=number(statistics.rows_left_out),
-    )  # fmt: skip
 
 
 def _rows_recipe(recipe: Recipe) -> Recipe:

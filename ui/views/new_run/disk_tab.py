@@ -118,7 +118,7 @@ class DiskTab(QWidget):
         self._note.setText("\n".join(str(words_for(problem)) for problem in scan.problems))
         self._note.setVisible(bool(scan.problems))
         self.counted.emit(len(scan.models))
-        self._row_changed(QModelIndex(), QModelIndex())
+        self._row_changed(self.table.currentIndex(), QModelIndex())  # taking the focus may have chosen a row already
         models = [model for model in scan.models if model.verdict.state == "trainable" and model.is_complete]
         services = self._context.services
 

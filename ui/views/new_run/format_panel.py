@@ -78,6 +78,7 @@ class FormatPanel(QWidget):
         matches = match.matches if match else 0
         self._share.setText(tr("{count} of {all} rows match", count=number(matches), all=number(looked)))
         self._evidence.setText(preview.evidence)
+        self._evidence.setVisible(match is None)  # else the badge explains, and the mapping stands below
         choices: list[tuple[object, str]] = [(None, tr("Detected"))]
         choices += [(found.format, _label(found)) for found in preview.formats if found.trainable]
         self.combo.set_choices(choices)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from studio.recipes import FIELDS
 from studio.recipes.document import RecipeDocument
@@ -86,8 +86,6 @@ class LengthsCard(Card):
         self._stack.setCurrentIndex(1)
 
     def _lay_out(self, shown: QWidget) -> None:
-        from PySide6.QtWidgets import QVBoxLayout
-
         column = QVBoxLayout(shown)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QTimer, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStackedWidget, QStyleOptionViewItem, QWidget
@@ -19,6 +21,9 @@ from ui.widgets.error_card import ErrorCard
 from ui.widgets.field import TextField
 from ui.widgets.table import DataTable
 from ui.wording import words_for
+
+if TYPE_CHECKING:
+    from studio.datasets import DataStatistics
 
 SEARCH_DELAY_MILLISECONDS = 250
 
@@ -46,6 +51,8 @@ class RowsCard(Card):
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(tr("Rows"), " ", parent=parent)
         self.setProperty("pane", "rows")
+        self._limit, self._summary = 0, ""
+        self._loading = EmptyState(tr("Reading rows…"))
         self.rows = DataRows(context, self)
         self.field = TextField(tr("Search rows"), placeholder=tr("Search rows"), icon="search")
         self.field.setFixedWidth(themes.current().px(150))
@@ -71,14 +78,18 @@ class RowsCard(Card):
         self.row_selected.emit(None)
         self.rows.ask(question, limit)
 
-    def show_summary(self, summary: str) -> None:
+    def show_summary(self, statistics: DataStatistics | None) -> None:
         """How the rows are split, once they are counted; until then how many have come."""
-        self._summary = summary
+        self._summary = ""
+        if statistics is not None:
+            self._summary = tr(
+                "{training} training · {evaluation} evaluation · {left} left out",
+                training=number(statistics.training.rows), evaluation=number(statistics.evaluation.rows),
+                left=number(statistics.rows_left_out),
+            )  # fmt: skip
         self._show_meta()
 
     def _add_pages(self) -> None:
-        self._limit = 0
-        self._summary = ""
         self.table = DataTable(tr("Rows of the dataset"))
         self.table.setModel(self.rows)
         numbers = TextDelegate(self.table, number=True)
@@ -88,7 +99,6 @@ class RowsCard(Card):
             self.table.set_column(column, width, numbers)
         self.table.set_column(5, 92, QuietBadgeDelegate(self.table))
         self.table.selectionModel().currentRowChanged.connect(self._row_changed)
-        self._loading = EmptyState(tr("Reading rows…"))
         self._nothing = EmptyState(tr("No rows"), tr("Nothing matches the search or the filter."))
         self._error = ErrorCard()
         for page in (self._loading, self.table, self._nothing, self._error):
