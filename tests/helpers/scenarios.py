@@ -58,7 +58,10 @@ class ScenarioTable:
             return
         terminalreporter.section("scenarios")
         for name in names:
-            terminalreporter.line(f"{name:<4} {self.result(name):<8} {', '.join(sorted(self.outcomes.get(name, {})))}")
+            tests = list(dict.fromkeys(test.split("[")[0] for test in sorted(self.outcomes.get(name, {}))))
+            terminalreporter.line(f"{name:<4} {self.result(name):<8} {tests[0] if tests else ''}".rstrip())
+            for test in tests[1:]:
+                terminalreporter.line(f"{'':<13} {test}")
         if self.broken():
             broken = ", ".join(self.broken())
             terminalreporter.line(f"FAILED: not held by a test that ran and passed: {broken}", red=True)
