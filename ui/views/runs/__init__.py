@@ -1,0 +1,3 @@
+from ui.views.runs.view import RunsView
+
+__all__ = ["RunsView"]
