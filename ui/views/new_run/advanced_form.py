@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
 from studio.errors import Problem
 from studio.recipes.document import RecipeDocument
 from ui.forms.folds import FoldedForm
+from ui.tr import tr
 
 LEFT = ("method", "batch", "schedule", "run")
 RIGHT = ("optimizer", "data", "evaluation", "checkpoints", "engine")
@@ -20,6 +21,7 @@ class AdvancedForm(QScrollArea):
         super().__init__(parent)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setAccessibleName(tr("Settings"))
         inside = QWidget()
         inside.setProperty("scrolled", True)
         row = QHBoxLayout(inside)

@@ -43,6 +43,7 @@ class MethodForm(QScrollArea):
         self._session, self._document = session, document
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setAccessibleName(tr("Settings"))
         inside = QWidget()
         inside.setProperty("scrolled", True)
         self.cards = MethodCards(session, document)

@@ -135,5 +135,6 @@ def nearest_fix(session: PlanSession) -> str:
     plan = session.planned.plan if session.planned else None
     if not words or plan is None or plan.verdict != "does_not_fit":
         return words
-    enough = next((one for one in plan.proposals if one.recommended), None)
+    sufficient = [one for one in plan.proposals if one.verdict != "does_not_fit"]
+    enough = next((one for one in sufficient if one.recommended), sufficient[0] if sufficient else None)
     return f"{words} {tr('Nearest: {change}.', change=change_words(enough.changes))}" if enough else words

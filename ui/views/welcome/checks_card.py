@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -48,7 +48,9 @@ class CheckRow(QWidget):
 
 
 class ChecksCard(Card):
-    """Runs the doctor's checks off the GUI thread; F5 runs them again."""
+    """Runs the doctor's checks off the GUI thread; F5 runs them again. `checked` tells that `found` is new."""
+
+    checked = Signal()
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(tr("What was checked"), parent=parent)
@@ -87,6 +89,7 @@ class ChecksCard(Card):
             if index:
                 self._rows.addWidget(Rule())
             self._rows.addWidget(CheckRow(check))
+        self.checked.emit()
 
     def _failed(self, error: Exception) -> None:
         self.again.setEnabled(True)

@@ -39,7 +39,7 @@ class DemoCard(Card):
         self.badge = BadgeLabel("", "neutral")
         self.badge.setVisible(False)
         self.add_to_header(self.badge)
-        self.about = Text(tr("SmolLM2-135M learns to answer like a lighthouse keeper from 190 short rows."), wrap=True)
+        self.about = Text(tr("SmolLM2-135M learns a lighthouse keeper’s tone from 190 short rows."), wrap=True)
         labels = (tr("Time, predicted"), tr("Speed, predicted"), tr("RAM"))
         self.figures = [KeyFigure(label) for label in labels]
         self.basis = Text(tr("Figures from the planner, for this CPU."), size=12, tone="tx3", wrap=True)

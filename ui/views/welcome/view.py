@@ -25,6 +25,8 @@ class WelcomeView(View):
         super().__init__(context)
         self.demo = DemoCard(context)
         self.checks = ChecksCard(context)
+        self.checks.checked.connect(self._checked)
+        self.title = Text(tr("Fine-tune a language model on this CPU"), size=24, weight=600)
         self.recipes = RecipeButtons(context, self, lambda: context.navigate("new", step="method"))
         self.recipes.open.set_kind("normal")
         scroll = QScrollArea()
@@ -66,8 +68,12 @@ class WelcomeView(View):
             Command(tr("Check again"), self.checks.check, icon="reset"),
         ]
 
-    @staticmethod
-    def _headline() -> QWidget:
+    def _checked(self) -> None:
+        gpu = self.checks.found.get("gpu")
+        if gpu is not None and gpu.state != "good":
+            self.title.setText(tr("No GPU found: you can still run the demo on CPU"))
+
+    def _headline(self) -> QWidget:
         head = QWidget()
         row = QHBoxLayout(head)
         row.setContentsMargins(18, 0, 0, 8)
@@ -75,12 +81,11 @@ class WelcomeView(View):
         row.addWidget(IconLabel("brand", "ember", 72))
         words = QVBoxLayout()
         words.setSpacing(8)
-        title = Text(tr("Fine-tune a language model on this CPU"), size=24, weight=600)
         about = tr(
             "The demo fine-tunes a small model on this machine's processor, so you can see every screen at work. "
             "Nothing leaves this computer."
         )
-        words.addWidget(title)
+        words.addWidget(self.title)
         words.addWidget(Text(about, tone="tx2", wrap=True))
         row.addLayout(words, 1)
         return head
