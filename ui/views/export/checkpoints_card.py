@@ -45,7 +45,7 @@ class KeptMark(QWidget):
 class CheckpointsCard(Card):
     """`run_picked` carries a run's id, `step_picked` a step."""
 
-    run_picked = Signal(str)
+    run_picked = Signal(object)
     step_picked = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -38,15 +38,15 @@ class ExportFooter(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(Rule())
+        column.addWidget(Rule(), 0, Qt.AlignmentFlag.AlignTop)
         column.addLayout(row, 1)
 
-    def say(self, what: str, refused: str) -> None:
-        """`refused` says why Export cannot be pressed, "" where it can."""
+    def say(self, what: str, refused: str, *, warns: bool = False) -> None:
+        """`refused` says why Export cannot be pressed, "" where it can; `warns` where something is in the way."""
         self.what.setText(what)
         usual = tr("Every export is reloaded and compared before it counts as done.")
         self.note.setText(refused or usual)
-        self.note.set_tone("warn" if refused else "tx3")
+        self.note.set_tone("warn" if warns else "tx2" if refused else "tx3")
         self.export.setEnabled(not refused)
         self.export.setToolTip(refused)
         self.export.setAccessibleDescription(refused or what)

@@ -17,7 +17,7 @@ from ui.theme import Theme
 from ui.tr import tr
 from ui.widgets.painting import rounded, text_width
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 40, 34, 22
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 28, 34, 22
 _REACH = 14
 
 
@@ -85,7 +85,7 @@ class CheckpointTimeline(QWidget):
         """Where a checkpoint is drawn."""
         steps = [other.step for other in self.marks]
         first, span = min(steps), max(1, max(steps) - min(steps))
-        width = self.width() - self._px(_LEFT) - self._px(_RIGHT) - self._px(30)
+        width = self.width() - self._px(_LEFT) - self._px(_RIGHT) - self._px(70)
         x = self._px(_LEFT) + self._px(30) + (width * (mark.step - first) / span if len(steps) > 1 else width / 2)
         low, high = self._range()
         top, bottom = self._px(_TOP), self.height() - self._px(_BOTTOM) - self._px(10)

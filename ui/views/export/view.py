@@ -218,7 +218,7 @@ class ExportView(View):
         if needed > prediction.free:
             refused = tr("Needs {needed}; {free} are free there. Change the folder or free some disk.",
                          needed=disk(needed), free=disk(prediction.free))  # fmt: skip
-        self.footer.say(f"{step} · {names}" if names else step, refused)
+        self.footer.say(f"{step} · {names}" if names else step, refused, warns=needed > prediction.free)
 
     def _show_jobs(self) -> None:
         if self.facts is None:

@@ -1,0 +1,3 @@
+from ui.views.doctor.view import DoctorView
+
+__all__ = ["DoctorView"]
