@@ -18,8 +18,8 @@ def add_recipe_arguments(parser: argparse.ArgumentParser) -> None:
     """Add them, with every setting in the epilog."""
     parser.add_argument("recipe", metavar="RECIPE", help="a recipe file, or the name of a recipe in the library")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings",
-        help="change a setting of the recipe; may be given several times",
+        "--set", action="extend", nargs="+", default=[], metavar="KEY=VALUE", dest="settings",
+        help="change settings of the recipe; may be given several times",
     )  # fmt: skip
     parser.epilog = settings_help()
 
