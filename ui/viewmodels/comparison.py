@@ -84,7 +84,8 @@ def delta_words(metric: MetricRow, result: Result, unlike: bool) -> tuple[str, s
         case "bytes":
             text = f"{signed(result.delta / GIB, 2)} GiB"
         case "s":
-            text = f"{'+' if result.delta >= 0 else MINUS}{duration(abs(result.delta))}"
+            sign = "±" if not result.delta else "+" if result.delta > 0 else MINUS
+            text = f"{sign}{duration(abs(result.delta))}"
         case "":
             text = signed(result.delta, 3)
         case _:

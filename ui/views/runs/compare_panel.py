@@ -96,9 +96,12 @@ class ComparePanel(QWidget):
             chart.set_state("waiting", tr("None of these runs has such points."))
         chart.set_axis(self._axis)
         chart.meta.setText(tr("fewer runs read better") if len(data.runs) > MANY else "")
-        chart.title.setVisible(False)  # the combo says it
-        chart.header.insertWidget(0, self.curve)
-        chart.header.insertWidget(chart.header.count() - 1, self.axis)
+        choosers = QHBoxLayout()
+        choosers.setContentsMargins(4, 0, 4, 4)
+        choosers.addWidget(self.curve)
+        choosers.addStretch(1)
+        choosers.addWidget(self.axis)
+        chart.body.insertLayout(0, choosers)
         for widget in (self.curve, self.axis):
             widget.setVisible(True)
         if self.chart is not None:
@@ -180,9 +183,9 @@ class ComparePanel(QWidget):
         self._chart_place = QVBoxLayout()
         above = QHBoxLayout()
         above.setSpacing(12)
-        above.addLayout(self._chart_place, 45)
-        above.addWidget(self._settings, 38)
-        above.addWidget(self._results, 42)
+        above.addLayout(self._chart_place, 42)
+        above.addWidget(self._settings, 40)
+        above.addWidget(self._results, 44)
         self._answers_card = Card(tr("Samples"), tr("newest answer of each run"))
         self._answers_card.header.insertWidget(1, self.prompt)
         self.prompt.setMinimumWidth(320)

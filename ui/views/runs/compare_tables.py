@@ -18,7 +18,7 @@ from ui.widgets.chart_table import RowsModel
 from ui.widgets.table import DataTable
 
 Index = QModelIndex | QPersistentModelIndex
-NAME_WIDTH = 130
+NAME_WIDTH = 124
 
 
 class ToneModel(RowsModel):
