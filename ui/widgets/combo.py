@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QListView, QSizePolicy, QWidget
 
 from ui import theme as themes
 from ui.icons import paint_icon
+from ui.widgets.painting import refresh_style
 
 
 class Combo(QComboBox):
@@ -52,9 +53,9 @@ class Combo(QComboBox):
 
     def set_invalid(self, invalid: bool) -> None:
         """Outline in the colour of errors."""
-        self.setProperty("invalid", invalid)
-        self.style().unpolish(self)
-        self.style().polish(self)
+        if bool(self.property("invalid")) != invalid:
+            self.setProperty("invalid", invalid)
+            refresh_style(self)
 
     def minimumSizeHint(self) -> QSize:
         """The column decides how wide it is; the text elides, and the list is as wide as it must be."""

@@ -98,10 +98,10 @@ class ChangesButton(Button):
         words = plural(count, "{count} setting changed", "{count} settings changed")
         self.setText(words if count else tr("No settings changed"))
         self.setEnabled(count > 0)
-        self.list.refresh()
         if not count:
             self.popup.hide()
         if self.popup.isVisible():
+            self.list.refresh()
             self.popup.adjustSize()
         self.updateGeometry()
 
@@ -126,6 +126,7 @@ class ChangesButton(Button):
         painter.end()
 
     def _open(self) -> None:
+        self.list.refresh()
         self.popup.setMinimumWidth(320)
         self.popup.adjustSize()
         self.popup.move(self.mapToGlobal(QPoint(0, self.height() + 4)))

@@ -85,8 +85,7 @@ class MethodPage(WizardPage):
         self.session.refresh()
 
     def shutdown(self) -> None:
-        """No more plans, no more news from the document."""
-        self._unsubscribe()
+        """No more plans."""
         if self._owns_session:
             self.session.close()
 
@@ -164,8 +163,7 @@ class MethodPage(WizardPage):
         row.addWidget(self._sides, 1)
 
     def _connect(self) -> None:
-        self._unsubscribe = self.document.subscribe(lambda keys: self.refresh())
-        self.session.changed.connect(self.refresh)
+        self.session.changed.connect(self.refresh)  # which follows every change of the document too
         self.launcher.changed.connect(self.bar.refresh)
         self.level.picked.connect(lambda level: self.show_level(str(level)))
         self.search_field.textChanged.connect(self.advanced.search)
