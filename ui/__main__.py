@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from studio.home import find_home, open_home
+from studio.home import Home, find_home, open_home
 from ui.appearance import Appearance
 from ui.bridge import Tasks
 from ui.crash import install
@@ -36,6 +36,11 @@ def build_window(application: QApplication, services: Services) -> MainWindow:
         reduce_motion=settings.reduce_motion,
     )
     return MainWindow(appearance, Tasks(), services, destinations(settings.shortcuts), factories())
+
+
+def first_screen(home: Home) -> str:
+    """Until the first launch, what this machine can do; afterwards a new run."""
+    return "new" if any(home.runs.iterdir()) else "welcome"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     install(window.say)
     window.show()
     QTimer.singleShot(0, window.start)
-    window.navigate(chosen.go or "new")
+    window.navigate(chosen.go or first_screen(services.home))
     status = application.exec()
     sys.excepthook = sys.__excepthook__
     services.close()

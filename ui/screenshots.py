@@ -18,11 +18,13 @@ from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.home import find_home, open_home
+from studio.recipes.library import DEMO
 from ui.__main__ import build_window
 from ui.component_sheet import ComponentSheet
 from ui.services import Services
 from ui.shell.main_window import MainWindow
 from ui.tr import PseudoLocale
+from ui.views.new_run import NewRunView
 
 SIZE = (1440, 900)
 SETTLE_SECONDS = 20.0
@@ -39,10 +41,23 @@ class Shot:
     settled: Callable[[MainWindow], bool] = lambda window: window.context.tasks.idle
 
 
+def _with_the_demo(window: MainWindow) -> None:
+    """A recipe to plan, where the session has not chosen one."""
+    services = window.context.services
+    if services.document.recipe.model is None:
+        services.document.replace(services.recipes.open(DEMO))
+
+
+def _planned(window: MainWindow) -> bool:
+    view = window.pages.current_view()
+    return isinstance(view, NewRunView) and not view.session.pending and window.context.tasks.idle
+
+
 SHOTS: tuple[Shot, ...] = (
     Shot("01-model", "new", {"step": "model"}),
     Shot("02-data", "new", {"step": "data"}),
-    Shot("03-plan", "new", {"step": "method"}),
+    Shot("03-plan", "new", {"step": "method", "level": "basic"}, _with_the_demo, _planned),
+    Shot("10-advanced", "new", {"step": "method", "level": "advanced"}, _with_the_demo, _planned),
     Shot("04-live", "live"),
     Shot("05-compare", "runs"),
     Shot("07-export", "export"),
