@@ -43,7 +43,7 @@ def no_timer_left(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     yield
     # pytest-qt has closed the widgets; what deleteLater() promised is carried out here.
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
-    active = [timer for timer in timers if isValid(timer) and timer.isActive() and not timer.isSingleShot()]
+    active = [timer for timer in timers if isValid(timer) and timer.isActive()]
     running = [thread for thread in threads if isValid(thread) and not thread.wait(int(_PATIENCE_SECONDS * 1000))]
     for timer in active:
         timer.stop()  # so that it disturbs no later test
