@@ -30,7 +30,7 @@ class VerdictCard(Card):
         self._strip = EdgeStrip("neutral", parent=self)
         self.icon = IconLabel("clock", "tx3", 26)
         self.title = Text(tr("Checking this machine"), size=15, weight=600)
-        self.counts = Text(tr("A few seconds"), size=12, tone="tx2")
+        self.counts = Text(tr("A few seconds"), size=12, tone="tx2", wrap=True)
         self.when = Text("", size=12, tone="tx3")
         self.copy = Button(tr("Copy report"), icon="copy", size="medium")
         self.again = Button(tr("Check again"), icon="reset", kind="primary", size="medium", keys=keys)

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from studio.machine import MachineSpec
 from studio.machine.storage import Storage
-from ui import theme as themes
 from ui.format import number
 from ui.tr import tr
 from ui.viewmodels.storage_lines import place_lines, total_words
@@ -15,10 +14,11 @@ from ui.views.doctor.words import rate_lines
 from ui.widgets.button import Button
 from ui.widgets.card import NameValues
 from ui.widgets.place_list import PlaceList
+from ui.widgets.side_pane import SidePane
 from ui.widgets.text import Rule, Text
 
 
-class MachinePane(QWidget):
+class MachinePane(SidePane):
     """`measure_wanted` and `storage_wanted`."""
 
     measure_wanted = Signal()
@@ -29,13 +29,12 @@ class MachinePane(QWidget):
         self.setProperty("surface", "bg2")
         self.setProperty("pane", "machine")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setMinimumWidth(themes.current().px(320))
-        self.setMaximumWidth(themes.current().px(392))
         self.places = PlaceList(tr("Disk"), tr("Measuring the folders"))
         manage = Button(tr("Storage"), icon="disk")
         manage.setAccessibleName(tr("Open Storage"))
         manage.clicked.connect(self.storage_wanted)
-        self.measure = Button(tr("Measure this machine"), icon="bolt")
+        self.measure = Button(tr("Measure"), icon="bolt")
+        self.measure.setAccessibleName(tr("Measure this machine"))
         self.measure.clicked.connect(self.measure_wanted)
         self.rates = NameValues(170, right=True)
         self.note = Text("", size=12, tone="tx3", wrap=True)
@@ -64,7 +63,7 @@ class MachinePane(QWidget):
     def show_machine(self, machine: MachineSpec) -> None:
         """Show the rates that plans use, and whether they are measured or assumed."""
         self.measure.setEnabled(True)
-        self.measure.setText(tr("Measure again") if machine.measured else tr("Measure this machine"))
+        self.measure.setText(tr("Measure again") if machine.measured else tr("Measure"))
         self.rates.set_row(tr("CPU cores"), number(machine.cores))
         for name, value in rate_lines(machine.flops(), machine.bandwidth()):
             self.rates.set_row(name, value)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from studio.machine.doctor import Check
 from ui.format import GIB, disk, memory, number
-from ui.tr import tr
+from ui.tr import plural, tr
 from ui.widgets.badge import State
 
 _STATES: dict[str, State] = {"good": "good", "attention": "warn", "bad": "bad", "unknown": "neutral"}
 _GROUPS = {"gpu": 0, "pycuda": 0, "torch": 0, "python": 0, "memory": 1, "disk": 1, "home": 1}
+_QUANTITIES = ("python", "memory", "disk", "home")
 _ORDER = ("gpu", "pycuda", "torch", "python", "memory", "disk", "home", "display", "hub")
 
 
@@ -67,14 +68,14 @@ def found_words(check: Check) -> str:
         return tr("{text}, limited by a control group", text=text) if check.arguments.get("limited") else text
     if isinstance(free, int):
         return tr("{free} free", free=disk(free))
-    return tr(check.found)
+    return tr("Not installed") if check.found == "not installed" else tr(check.found)
 
 
 def needed_words(check: Check) -> str:
     """What is needed."""
     if has_no_gpu(check):
         return tr("This release trains on the CPU only; nothing is missing")
-    return tr(check.needed)
+    return tr("Needs {what}", what=tr(check.needed)) if check.id in _QUANTITIES else tr(check.needed)
 
 
 def help_for(check: Check) -> Help:
@@ -124,7 +125,7 @@ def verdict_words(checks: list[Check]) -> tuple[str, str, State]:
     attention = sum(check.state == "attention" and not has_no_gpu(check) for check in checks)
     good = sum(check.state == "good" for check in checks)
     parts = [tr("{count} good", count=number(good))]
-    parts += [tr("{count} need attention", count=number(attention))] if attention else []
+    parts += [plural(attention, "{count} needs attention", "{count} need attention")] if attention else []
     parts += [tr("{count} missing", count=number(bad))] if bad else []
     parts += [tr("no GPU, training runs on the CPU")] if any(map(has_no_gpu, checks)) else []
     title = tr("Not ready to train") if bad else tr("Ready to train")

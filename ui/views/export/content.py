@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from studio.exports.service import ExportFormat
-from ui import theme as themes
 from ui.views.export.checkpoints_card import CheckpointsCard
 from ui.views.export.export_error import ExportErrorCard
 from ui.views.export.exports_card import ExportsCard
@@ -13,6 +12,7 @@ from ui.views.export.facts import FORMATS
 from ui.views.export.footer import ExportFooter
 from ui.views.export.format_card import FormatCard
 from ui.views.export.result_card import CardPreview, ResultCard
+from ui.widgets.side_pane import SidePane
 
 
 class ExportContent(QWidget):
@@ -34,9 +34,7 @@ class ExportContent(QWidget):
         left.addWidget(self.error)
         left.addLayout(formats)
         left.addWidget(self.exports, 1)
-        side = QWidget()
-        side.setMinimumWidth(themes.current().px(320))
-        side.setMaximumWidth(themes.current().px(392))
+        side = SidePane()
         right = QVBoxLayout(side)
         right.setContentsMargins(0, 0, 0, 0)
         right.setSpacing(12)
@@ -44,8 +42,8 @@ class ExportContent(QWidget):
         right.addWidget(self.preview, 1)
         row = QHBoxLayout()
         row.setSpacing(12)
-        row.addLayout(left, 5)
-        row.addWidget(side, 2)
+        row.addLayout(left, 1)
+        row.addWidget(side)
         inner = QVBoxLayout()
         inner.setContentsMargins(20, 12, 20, 12)
         inner.setSpacing(12)

@@ -83,9 +83,10 @@ class Outcome(QWidget):
         self.fact.setText(finished_words(shot) if finished else _rest_words(shot))
         best = next((item for item in shot.checkpoints if item.step == row.best_step), None)
         best = best or (shot.checkpoints[-1] if shot.checkpoints else None)
-        there = best is not None and row.status != "paused"
-        for widget in (self.next, self.compare, self.export):
-            widget.setVisible(there)
+        over = row.status != "paused"
+        self.compare.setVisible(over and row.step > 0)
+        for widget in (self.next, self.export):
+            widget.setVisible(over and best is not None)
         if best is not None:
             size = disk(best.size_bytes)
             label = tr("Best checkpoint") if best.step == row.best_step else tr("Checkpoint")

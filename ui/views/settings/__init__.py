@@ -1,0 +1,3 @@
+from ui.views.settings.view import SettingsView
+
+__all__ = ["SettingsView"]
