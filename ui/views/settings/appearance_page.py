@@ -42,7 +42,7 @@ class AppearancePage(SettingsPage):
         self.text_size.picked.connect(self._choose_size)
         self.patterns.clicked.connect(self._choose_patterns)
         self.motion.clicked.connect(self._choose_motion)
-        context.appearance.changed.connect(lambda theme: self.read())
+        context.appearance.changed.connect(self._theme_changed)  # a method: Qt lets go of it with the page
 
     def read(self) -> None:
         """Show what is in force, also after the theme was changed by its key."""
@@ -51,6 +51,9 @@ class AppearancePage(SettingsPage):
         self.text_size.set_value(round(appearance.theme.scale * 100))
         self.patterns.setChecked(appearance.theme.patterns)
         self.motion.setChecked(appearance.theme.reduce_motion)
+
+    def _theme_changed(self, theme: object) -> None:
+        self.read()
 
     def _choose_theme(self, value: object) -> None:
         choice = cast("Choice", value)
