@@ -75,6 +75,7 @@ class MethodScreen:
         self.qtbot.waitUntil(
             lambda: not self.session.pending and not self.session._others.pending, timeout=PATIENCE_MILLISECONDS
         )
+        QTest.qWait(20)  # what was added to a layout is shown by the event loop
 
     def give_memory(self, memory_bytes: int) -> None:
         """Let the machine have this much memory from now on, and plan for it."""

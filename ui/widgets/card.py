@@ -11,7 +11,7 @@ from ui.format import split_unit
 from ui.widgets.painting import refresh_style
 from ui.widgets.text import Text, Tone
 
-Surface = Literal["card", "well", "selected", "dialog", "dashed", "warn", "ticked"]
+Surface = Literal["card", "well", "selected", "accent", "dialog", "dashed", "warn", "ticked"]
 
 
 class Card(QFrame):

@@ -34,7 +34,7 @@ class SegmentedControl(QFrame):
             button.setCheckable(True)
             button.setProperty("segment", True)
             button.setProperty("small", small)
-            button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+            button.setSizePolicy(QSizePolicy.Policy.MinimumExpanding, QSizePolicy.Policy.Expanding)  # never cut
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             self._group.addButton(button, len(self._values))
             self._values.append(value)

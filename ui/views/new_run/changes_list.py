@@ -88,7 +88,7 @@ class ChangesButton(Button):
         column.setContentsMargins(14, 10, 14, 12)
         column.addWidget(Text(tr("Changed from the defaults"), weight=600))
         column.addWidget(self.list)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.clicked.connect(self._open)
         self.refresh()
 
@@ -110,6 +110,10 @@ class ChangesButton(Button):
         theme = themes.current()
         return QSize(round(text_width(text_font(theme.px(12), 500), self.text())) + 22, theme.px(28))
 
+    def minimumSizeHint(self) -> QSize:
+        """The dot and the number; the words elide."""
+        return QSize(40, self.sizeHint().height())
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Dot and words."""
         theme = themes.current()
@@ -122,7 +126,8 @@ class ChangesButton(Button):
         font.setUnderline(self.underMouse() and self.isEnabled())
         painter.setFont(font)
         painter.setPen(theme.color("tx2" if self.isEnabled() else "tx3"))
-        painter.drawText(QRectF(18, 0, self.width(), self.height()), Qt.AlignmentFlag.AlignVCenter, self.text())
+        text = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width() - 18)
+        painter.drawText(QRectF(18, 0, self.width(), self.height()), Qt.AlignmentFlag.AlignVCenter, text)
         painter.end()
 
     def _open(self) -> None:

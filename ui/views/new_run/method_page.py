@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
@@ -48,7 +48,6 @@ class MethodPage(WizardPage):
         self.search_field = TextField(
             tr("Find a setting"), placeholder=tr("Find a setting"), icon="search", keys=shown(self._keys["search"])
         )
-        self.level.setMinimumWidth(themes.current().px(150))  # a segment would rather elide than ask for its words
         self.changed_only = Toggle(tr("Changed only"))
         self.changes = ChangesButton(self.document)
         self.reset_all = Button(tr("Reset all"), icon="reset", kind="quiet")
@@ -75,6 +74,12 @@ class MethodPage(WizardPage):
                 fit = QSizePolicy.Policy.Preferred if shown else QSizePolicy.Policy.Ignored
                 page.setSizePolicy(fit, fit)
         self.refresh()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """The columns grow with the text size."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange and hasattr(self, "_left"):
+            self.show_level(str(self.level.value))
 
     def arrive(self, **arguments: object) -> None:
         """Plan anew: files and memory may have changed since. `level` opens Basic or Advanced."""

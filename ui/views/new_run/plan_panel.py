@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from studio.recipes.document import RecipeDocument
+from ui import theme as themes
 from ui.context import Context
 from ui.tr import tr
 from ui.views.new_run.changes_list import ChangesList
@@ -54,13 +56,22 @@ class PlanPanel(Scrolled):
         self.command = CommandCard(context.services.home)
         for card in (self.verdict, self.problems, self.speed, self.memory):
             self.column.addWidget(card)
-        pair = QHBoxLayout()
-        pair.setSpacing(12)
-        pair.addWidget(self.advice, 3)
-        pair.addWidget(self.reasons, 2)
-        self.column.addLayout(pair)
+        self._pair = QHBoxLayout()
+        self._pair.setSpacing(12)
+        self._pair.addWidget(self.advice, 3)
+        self._pair.addWidget(self.reasons, 2)
+        self.column.addLayout(self._pair)
         self.column.addWidget(self.command)
         self.column.addStretch(1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Without room for two columns, one below the other."""
+        super().resizeEvent(event)
+        narrow = event.size().width() < themes.current().px(720)
+        self.verdict.set_narrow(narrow)
+        self.speed.set_narrow(narrow)
+        direction = QBoxLayout.Direction
+        self._pair.setDirection(direction.TopToBottom if narrow else direction.LeftToRight)
 
     def refresh(self) -> None:
         """Show the session and the document."""

@@ -31,12 +31,17 @@ class SpeedCard(Card):
         about = tr("Right for learning the app and for models under about 1 billion parameters.")
         words.addWidget(Text(about, size=12, tone="tx2", wrap=True))
         words.addWidget(self.basis)
-        row = QHBoxLayout()
-        row.setSpacing(12)
-        row.addWidget(IconLabel("warning", "warn", 18), 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
-        row.addWidget(self.measure, 0, Qt.AlignmentFlag.AlignVCenter)
-        self.body.addLayout(row)
+        self._row = QHBoxLayout()
+        self._row.setSpacing(12)
+        self._row.addWidget(IconLabel("warning", "warn", 18), 0, Qt.AlignmentFlag.AlignTop)
+        self._row.addLayout(words, 1)
+        self._row.addWidget(self.measure, 0, Qt.AlignmentFlag.AlignVCenter)
+        self.body.addLayout(self._row)
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Where there is no room beside the words, the button stands below them."""
+        layout = self.body if narrow else self._row
+        layout.addWidget(self.measure, 0, Qt.AlignmentFlag.AlignLeft if narrow else Qt.AlignmentFlag.AlignVCenter)
 
     def refresh(self) -> None:
         """Say on what the figures rest."""

@@ -69,14 +69,23 @@ class VerdictCard(Card):
         self._strip = EdgeStrip("neutral", parent=self)
         self.verdict = Verdict(session)
         self.figures = [KeyFigure(label) for label, _, _ in figures(session)]
-        row = QHBoxLayout()
-        row.setSpacing(16)
-        row.addWidget(self.verdict, 1)
-        for figure in self.figures:
-            row.addWidget(Rule(vertical=True))
-            row.addWidget(figure)
+        self._rules = [Rule(vertical=True) for _ in self.figures]
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(8)
+        self._grid.setColumnStretch(0, 1)
         self.body.setContentsMargins(18, 6, 16, 6)
-        self.body.addLayout(row)
+        self.body.addLayout(self._grid)
+        self.set_narrow(False)
+
+    def set_narrow(self, narrow: bool) -> None:
+        """One line, or where there is no room for it, the verdict above and the figures two by two."""
+        self._grid.addWidget(self.verdict, 0, 0, 1, 3 if narrow else 1)
+        for index, (rule, figure) in enumerate(zip(self._rules, self.figures, strict=True)):
+            row, column = (1 + index // 2, 2 * (index % 2)) if narrow else (0, 2 + 2 * index)
+            rule.setVisible(not narrow)
+            self._grid.addWidget(rule, 0, 1 + 2 * index)
+            self._grid.addWidget(figure, row, column)
 
     def refresh(self) -> None:
         """Show the session's plan."""

@@ -31,7 +31,7 @@ class DemoCard(Card):
     """Offers the demo where its model lies on this disk, and else the road that is open: picking a model."""
 
     def __init__(self, context: Context, recipe: Path = DEMO, parent: QWidget | None = None) -> None:
-        super().__init__(tr("CPU demo"), surface="selected", parent=parent)
+        super().__init__(tr("CPU demo"), surface="accent", parent=parent)
         self._context, self._recipe = context, recipe
         self._planned: Planned | None = None
         self._launching = False
