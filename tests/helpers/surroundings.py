@@ -7,7 +7,6 @@ import os
 import socket
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
