@@ -64,7 +64,7 @@ class DoctorView(View):
         self.pane.storage_wanted.connect(lambda: self._open_page("storage"))
         self.pane.measure_wanted.connect(self.measure)
         shortcut = QShortcut(QKeySequence(keys), self)
-        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
         shortcut.activated.connect(self.examine)
 
     def arrive(self, **arguments: object) -> None:

@@ -119,37 +119,50 @@ class ExportsCard(Card):
         area.setWidget(self._inside)
         self.body.addWidget(area, 1)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
-        self._jobs: list[JobRow] = []
-        self._shown: tuple[object, ...] = ()
+        self._empty = Text(tr("Nothing exported yet. What you export stays listed here."), tone="tx3")
+        self._rows: dict[object, QWidget] = {}
 
     def refresh(self, jobs: Sequence[Job], exports: Sequence[ExportRow]) -> None:
-        """Show them; lines are made anew only where the list is another one."""
-        wanted = (tuple(id(job) for job in jobs), tuple(exports))
-        if wanted != self._shown:
-            self._shown = wanted
-            self._rebuild(jobs, exports)
-        for row in self._jobs:
-            row.refresh()
-
-    def _rebuild(self, jobs: Sequence[Job], exports: Sequence[ExportRow]) -> None:
-        while (item := self._column.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.setParent(None)
-                widget.deleteLater()
-        self._jobs = [JobRow(job) for job in jobs]
+        """Show them. A line that is shown already stays the same widget, so that it keeps its focus."""
         under_way = {str(job.target) for job in jobs}
-        lines = [ExportLine(export) for export in exports if export.path not in under_way]
-        for row in self._jobs:
-            row.cancel_wanted.connect(self.cancel_wanted)
-        for line in lines:
-            line.picked.connect(self.picked)
-        for index, widget in enumerate([*self._jobs, *lines]):
+        wanted: list[object] = [id(job) for job in jobs]
+        made: dict[object, object] = {id(job): job for job in jobs}
+        lines = [export for export in exports if export.path not in under_way]
+        wanted += lines
+        if wanted != list(self._rows):
+            self._show([(key, made.get(key, key)) for key in wanted])
+        for row in self._rows.values():
+            if isinstance(row, JobRow):
+                row.refresh()
+
+    def _show(self, entries: Sequence[tuple[object, object]]) -> None:
+        while (item := self._column.takeAt(0)) is not None:
+            if isinstance(rule := item.widget(), Rule):
+                rule.setParent(None)
+                rule.deleteLater()
+        keys = {key for key, _ in entries}
+        for key in [key for key in self._rows if key not in keys]:
+            gone = self._rows.pop(key)
+            gone.setParent(None)
+            gone.deleteLater()
+        self._rows = {key: self._rows.get(key) or self._line(entry) for key, entry in entries}
+        for index, row in enumerate(self._rows.values()):
             if index:
                 self._column.addWidget(Rule())
-            self._column.addWidget(widget)
-        if not self._jobs and not lines:
-            self._column.addWidget(Text(tr("Nothing exported yet. What you export stays listed here."), tone="tx3"))
+            self._column.addWidget(row)
+        self._column.addWidget(self._empty)
+        self._empty.setVisible(not self._rows)
         self._column.addStretch(1)
+
+    def _line(self, entry: object) -> QWidget:
+        if isinstance(entry, Job):
+            row = JobRow(entry)
+            row.cancel_wanted.connect(self.cancel_wanted)
+            return row
+        assert isinstance(entry, ExportRow)
+        line = ExportLine(entry)
+        line.picked.connect(self.picked)
+        return line
 
 
 def open_folder(folder: Path) -> None:

@@ -133,7 +133,7 @@ class ExportView(View):
             ("export", self.export), ("refresh", self._read_runs),
         ):  # fmt: skip
             shortcut = QShortcut(QKeySequence(self._keys[name].keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
             shortcut.activated.connect(action)
 
     def _news(self, changes: object) -> None:
