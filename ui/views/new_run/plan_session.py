@@ -144,6 +144,7 @@ class PlanSession(QObject):
 
     def _failed(self, error: Exception) -> None:
         if getattr(error, "code", "") == "data.cancelled":
+            self.refresh()  # by somebody else, or the task would not answer: the count is still wanted
             return
         self._stale, self.failure, self.progress = False, error, None
         self.changed.emit()
