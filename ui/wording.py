@@ -47,7 +47,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "no_dataset": ("No dataset is chosen.", "Choose a file or folder on the Data page."),
     "no_targets": ("No projection gets an adapter.", "Choose at least one target module."),
     "model_not_here": ("The model is not on this disk yet.", "Download it on the Model page."),
-    "data_not_measured": ("The datasets have not been counted yet.", "Wait for the count."),
+    "data_not_measured": (
+        "The datasets have not been counted yet.",
+        "Wait for the count, or count again on the Data page.",
+    ),
     "nothing_to_learn": (
         "No token of the datasets would be trained on.",
         "Check format, columns and turns on the Data page.",

@@ -132,6 +132,20 @@ def test_a_count_that_somebody_else_ended_is_begun_again(
     qtbot.waitUntil(lambda: session.can_launch)
 
 
+def test_a_person_may_stop_the_count(qtbot: QtBot, session: PlanSession, planning: Planning) -> None:
+    session.refresh()
+    qtbot.waitUntil(lambda: session.progress is not None)
+    session.stop_counting()
+    qtbot.waitUntil(planning.cancelled.is_set)
+    assert not session.pending and not session.can_launch and "count again" in nearest_fix(session)
+    document(session).set("learning_rate", 1e-3)
+    qtbot.waitUntil(lambda: not session.pending)
+    assert planning.asked.count(("full", None)) == 1, "it stays stopped"
+    planning.go.set()
+    document(session).set("sequence_length", 512)
+    qtbot.waitUntil(lambda: session.can_launch)
+
+
 def test_every_method_is_planned_for_its_card(qtbot: QtBot, session: PlanSession, planning: Planning) -> None:
     planning.go.set()
     session.refresh()

@@ -273,8 +273,7 @@ class DataPage(WizardPage):
 
     def _stop_counting(self) -> None:
         self._stopped = True
-        services = self.context.services
-        self.context.tasks.run(lambda control: services.planning.cancel())
+        self._session.stop_counting()
         self._refresh()
 
     def _count_again(self) -> None:

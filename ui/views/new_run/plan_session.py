@@ -48,6 +48,7 @@ class PlanSession(QObject):
         self._quick_turn, self._full_turn = threading.Lock(), threading.Lock()
         self._counting = threading.Event()
         self._stale = True
+        self.counting_stopped = False
         self.planned: Planned | None = None
         self.failure: Exception | None = None
         self.progress: DataProgress | None = None
@@ -88,6 +89,14 @@ class PlanSession(QObject):
         """Plan anew although the recipe is the same: the model came, the machine was measured, files changed."""
         self._request(frozenset())
 
+    def stop_counting(self) -> None:
+        """A person does not want to wait: no count until the data changes, or until `refresh`."""
+        self.counting_stopped = True
+        self._end_counting()
+        self._full.cancel()
+        self.progress = None
+        self.changed.emit()
+
     def close(self) -> None:
         """Ask for nothing more. Counting that is under way is ended."""
         self._unsubscribe()
@@ -101,6 +110,8 @@ class PlanSession(QObject):
     def _request(self, keys: frozenset[str]) -> None:
         if self._counting.is_set() and keys & (DATA_KEYS | {"model"}):
             self._end_counting()
+        if not keys or keys & (DATA_KEYS | {"model"}):
+            self.counting_stopped = False
         self._full.cancel()
         self._others.cancel()
         self._stale, self.progress, self.failure = True, None, None
@@ -114,7 +125,7 @@ class PlanSession(QObject):
         self._stale = False
         self.planned = planned
         uncounted = any(problem.code == "data_not_measured" for problem in planned.problems)
-        if uncounted and planned.model_folder and not self._document.problems():
+        if uncounted and planned.model_folder and not self.counting_stopped and not self._document.problems():
             self._count(planned.recipe)
         else:
             self._plan_alternatives()
@@ -144,7 +155,7 @@ class PlanSession(QObject):
 
     def _failed(self, error: Exception) -> None:
         if getattr(error, "code", "") == "data.cancelled":
-            self.refresh()  # by somebody else, or the task would not answer: the count is still wanted
+            self.refresh()  # ended by somebody else, for something else: the count is still wanted
             return
         self._stale, self.failure, self.progress = False, error, None
         self.changed.emit()
