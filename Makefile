@@ -17,10 +17,9 @@ test:  ## every test, in two processes; fails on a skip that is not listed and o
 	@packaging/setup.sh test
 	@QT_QPA_PLATFORM=offscreen OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadfile --scenarios tests
 
-screenshots:  ## each screen in both themes, at two scales and in a longer language, into build/screenshots; the demo's runs are shown
+screenshots:  ## each screen of a real session, in both themes and in a longer language, into build/screenshots
 	@packaging/setup.sh test
-	@test -n "$$(ls .demo-home/runs 2>/dev/null)" || ANNEAL_NO_WINDOW=1 $(PYTHON) packaging/demo.py
-	@QT_QPA_PLATFORM=offscreen $(PYTHON) -m ui.screenshots --home .demo-home build/screenshots
+	@QT_QPA_PLATFORM=offscreen $(PYTHON) -m tests.helpers.screenshots build/screenshots
 
 check:  ## style, types and walls
 	@packaging/setup.sh test
