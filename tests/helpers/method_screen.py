@@ -9,7 +9,7 @@ from typing import cast
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QVBoxLayout
+from PySide6.QtWidgets import QApplication, QVBoxLayout
 from pytestqt.qtbot import QtBot
 
 from engine.planner.machine import MachineSpec
@@ -134,4 +134,5 @@ def open_method_screen(
         window, cast("MethodPage", wizard.pages[2]), made, cast("Landing", window.pages.view("live")), qtbot
     )
     screen.until_planned()
+    assert QApplication.activeWindow() is window, "some part of the screen was shown as a window of its own"
     return screen

@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from studio.app import open_studio
 from studio.home import open_home
 from studio.recipes import to_yaml
+from studio.recipes.library import PRESETS
 from tests.helpers.method_screen import Landing, tiny_recipe
 from tests.helpers.qt_walk import assert_walkable, find
 from ui.appearance import Appearance
@@ -129,7 +130,11 @@ def test_a_recipe_is_opened_from_the_list(welcome: Welcome) -> None:
     welcome.until_idle()
     menu = find(welcome.window, QMenu, "Recipes")
     names = [action.text() for action in menu.actions() if action.text()]
-    assert names[:2] == ["mine", "opened"] and "lora-balanced (preset)" in names and names[-1] == "Open a file…"
+    assert (
+        names[:2] == ["mine", "opened"]
+        and "lora-balanced (preset)" in names
+        and names[-2:] == ["Open a file…", "Save as…"]
+    )
     next(action for action in menu.actions() if action.text() == path.stem).trigger()
     menu.close()
     welcome.until_idle()
@@ -139,29 +144,45 @@ def test_a_recipe_is_opened_from_the_list(welcome: Welcome) -> None:
     assert welcome.services.document.recipe.name is None
 
 
-def test_saving_asks_where_and_writes_what_is_shown(
-    welcome: Welcome, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_saving_keeps_to_one_file_and_overwrites_no_other(welcome: Welcome) -> None:
+    buttons, document, recipes = welcome.view.recipes, welcome.services.document, welcome.services.home.recipes
+
+    def saved() -> list[str]:
+        buttons.save_now()
+        welcome.until_idle()
+        assert document.is_saved
+        return sorted(path.name for path in recipes.iterdir())
+
+    welcome.services.recipes.save(document.recipe, "Night watch")
+    document.edit({"name": "Night watch", "lora_rank": 4})
+    assert saved() == ["Night watch 2.yaml", "Night watch.yaml"], "a file that was there stays"
+    document.set("lora_rank", 8)
+    assert saved() == ["Night watch 2.yaml", "Night watch.yaml"]
+    assert welcome.services.recipes.open(recipes / "Night watch 2.yaml").lora_rank == 8
+    document.set("name", "Dawn")
+    assert saved() == ["Dawn.yaml", "Night watch 2.yaml", "Night watch.yaml"], "another name is another recipe"
+
+
+def test_saving_elsewhere_asks_where(welcome: Welcome, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     buttons, document = welcome.view.recipes, welcome.services.document
-    asked: list[str] = []
+    answers, asked = ["", str(tmp_path / "saved"), str(PRESETS / "lora-balanced.yaml")], []
 
     def choose(parent: object, title: str, start: str, kinds: str) -> tuple[str, str]:
         asked.append(start)
-        return (str(tmp_path / "saved") if len(asked) > 1 else "", kinds)
+        return answers[len(asked) - 1], kinds
 
     monkeypatch.setattr("ui.recipe_files.QFileDialog.getSaveFileName", choose)
-    document.edit({"name": "Night watch", "lora_rank": 4})
-    buttons.save_now()
+    document.set("name", "Night watch")
+    buttons.save_as()
     assert asked == [str(welcome.services.home.recipes / "Night watch.yaml")] and not document.is_saved
-    buttons.save_now()
+    buttons.save_as()
     welcome.until_idle()
     assert document.is_saved and welcome.services.recipes.open(tmp_path / "saved.yaml") == document.recipe
-    presets = Path(__file__).resolve().parents[2] / "resources" / "recipes" / "lora-balanced.yaml"
-    before = presets.read_bytes()
-    monkeypatch.setattr("ui.recipe_files.QFileDialog.getSaveFileName", lambda *given: (str(presets), ""))
-    buttons.save_now()
+    before = (PRESETS / "lora-balanced.yaml").read_bytes()
+    buttons.save_as()
     welcome.until_idle()
-    assert presets.read_bytes() == before and welcome.window.toasts.history[-1].state == "bad"
+    assert (PRESETS / "lora-balanced.yaml").read_bytes() == before
+    assert welcome.window.toasts.history[-1].state == "bad", "presets cannot be changed"
 
 
 def test_the_screen_can_be_walked(welcome: Welcome) -> None:

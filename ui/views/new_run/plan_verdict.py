@@ -83,9 +83,9 @@ class VerdictCard(Card):
         self._grid.addWidget(self.verdict, 0, 0, 1, 3 if narrow else 1)
         for index, (rule, figure) in enumerate(zip(self._rules, self.figures, strict=True)):
             row, column = (1 + index // 2, 2 * (index % 2)) if narrow else (0, 2 + 2 * index)
-            rule.setVisible(not narrow)
             self._grid.addWidget(rule, 0, 1 + 2 * index)
             self._grid.addWidget(figure, row, column)
+            rule.setVisible(not narrow)
 
     def refresh(self) -> None:
         """Show the session's plan."""
