@@ -105,7 +105,7 @@ class FoldedForm(QWidget):
                 key for key, spec in FIELDS.items() if spec.group == group and spec.kind not in ("model", "datasets")
             ]
             if keys and (groups is None or group in groups):
-                fold = Fold(tr(title), SettingForm(document, keys, wide=True), document)
+                fold = Fold(tr(title), SettingForm(document, keys, wide=True), document, self)
                 self.folds[group] = fold
                 column.addWidget(fold)
         column.addStretch(1)

@@ -95,6 +95,7 @@ class SettingForm(QWidget):
         tall = spec.kind in ("choices", "texts")
         arrangement: Arrangement = "wide" if wide and not tall else "inline" if spec.kind == "switch" else "stacked"
         row = SettingRow(tr(spec.label), binding.widget, help_text=tr(spec.help), arrangement=arrangement)
+        row.setParent(self)  # a row without a parent is a window of its own when it is shown
         row.reset_wanted.connect(lambda: self._document.reset(key))
         if wide and tall:
             row.setContentsMargins(26, 4, 12, 6)
