@@ -1,0 +1,144 @@
+"""How near the kernels of engine/kernels come to the speed of memory: time, bytes, rate, share of a plain copy's rate.
+
+    python3 -m tests.benchmarks.kernel_rates          on a machine with a GPU and PyCUDA
+
+Bytes are those of each KernelSpec's cost: what any implementation must move. Each kernel runs from a captured graph
+that goes round several sets of arguments, together larger than the L2 cache, so that data comes from memory; the time
+is the median of replays, launch gaps included. Beside the rate of a large copy stands that of a copy of as many bytes
+as the kernel moves: what is lost to size alone.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any  # Any: PyCUDA has no type stubs
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tests.helpers.gpu_kernels import Gpu, gpu
+from tests.helpers.kernel_cases import FAMILIES, Dtype, Sizes, head, norm, rope, swiglu
+
+REPLAYS, LAUNCHES, COLD_BYTES = 15, 24, 400 << 20
+TORCH: dict[Dtype, torch.dtype] = {"bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}
+# Qwen3 0.6B, 1.7B, 8B: hidden, feed-forward, query heads
+MODELS = ((1024, 3072, 16), (2048, 6144, 16), (4096, 12288, 32))
+
+
+class Tensors:
+    """tests.helpers.kernel_cases.Memory by torch."""
+
+    def __init__(self) -> None:
+        self._kept: list[torch.Tensor] = []
+
+    def _keep(self, tensor: torch.Tensor) -> int:
+        self._kept.append(tensor)
+        return tensor.data_ptr()
+
+    def random(self, *shape: int, dtype: Dtype = "bf16") -> int:
+        return self._keep(torch.randn(shape, device="cuda", dtype=TORCH[dtype]))
+
+    def unset(self, *shape: int, dtype: Dtype = "bf16") -> int:
+        return self._keep(torch.empty(shape, device="cuda", dtype=TORCH[dtype]))
+
+    def given(self, values: NDArray[np.generic]) -> int:
+        return self._keep(torch.from_numpy(np.ascontiguousarray(values)).cuda())
+
+
+def microseconds(calls: list[Callable[[Any], object]], stream: Any) -> float:  # Any: pycuda.driver.Stream
+    """Median time of one call, from replays of a graph that goes round them."""
+    outside = torch.cuda.ExternalStream(stream.handle)
+    launches = max(LAUNCHES, len(calls))
+    torch.cuda.synchronize()
+    with torch.cuda.stream(outside):
+        for call in calls:
+            call(stream)
+        graph = torch.cuda.CUDAGraph()
+        stream.synchronize()
+        with torch.cuda.graph(graph, stream=outside, capture_error_mode="thread_local"):
+            for i in range(launches):
+                calls[i % len(calls)](stream)
+        times = []
+        for _ in range(REPLAYS + 3):
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            start.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            times.append(start.elapsed_time(end) * 1e3 / launches)
+    return statistics.median(times[3:])
+
+
+@cache
+def copy_rate(moved: int) -> float:
+    """TB/s of torch's device-to-device copy that reads and writes `moved` bytes in all."""
+    size = max(16, moved // 2)
+    sets = max(1, min(64, COLD_BYTES // moved))
+    pairs = [tuple(torch.randint(127, (size,), dtype=torch.int8, device="cuda") for _ in range(2)) for _ in range(sets)]
+    calls: list[Callable[[Any], object]] = [lambda _, a=a, b=b: a.copy_(b) for a, b in pairs]  # type: ignore[misc]  # defaults bind the pair
+    return 2 * size / microseconds(calls, gpu().stream) / 1e6
+
+
+def bound_sets(g: Gpu, family: Any, sizes: Sizes, name: str) -> Iterator[Any]:  # Any: Family; BoundKernel
+    """As many bindings of one kernel, on memory of their own, as are larger than the cache together."""
+    total = 0
+    while total < COLD_BYTES:
+        memory = Tensors()
+        for each, arguments in family(memory, sizes):
+            if each != name:
+                continue
+            bound = g.bind(name, **arguments)
+            total += max(bound.cost.bytes, COLD_BYTES // 16)
+            yield memory, bound
+            break
+
+
+def measure(g: Gpu, family: Any, sizes: Sizes, name: str, label: str) -> None:  # Any: Family
+    sets = list(bound_sets(g, family, sizes, name))
+    calls = [bound for _, bound in sets]
+    moved = calls[0].cost.bytes
+    took = microseconds(calls, g.stream)
+    rate, large, same = moved / took / 1e6, copy_rate(1 << 31), copy_rate(moved)
+    print(
+        f"| {name} | {label} | {took:.1f} | {moved / 1e6:.1f} | {rate:.2f} | {rate / large:.0%} | {rate / same:.0%} |",
+        flush=True,
+    )
+
+
+def names_of(family: Any, sizes: Sizes) -> list[str]:  # Any: Family
+    """The kernels of a family, asked at sizes that cost nothing."""
+    small = replace(sizes, tokens=8, hidden=64, feed_forward=64, vocabulary=64, logit_rows=1, elements=64)
+    return [name for name, _ in family(Tensors(), small)]
+
+
+def main() -> None:
+    g = gpu()
+    print(f"{torch.cuda.get_device_name(0)}, torch {torch.__version__}, CUDA {torch.version.cuda}")
+    print(f"copy of 2 GiB moved: {copy_rate(1 << 31):.2f} TB/s")
+    print("| kernel | shape | µs | MB | TB/s | of large copy | of same copy |\n|---|---|---|---|---|---|---|")
+    for hidden, feed_forward, q_heads in MODELS:
+        sizes = Sizes(4096, hidden, feed_forward, q_heads, 8, 128, 151936, 1024, 1 << 26, g.shared_bytes)
+        shapes = {norm: f"4096×{hidden}", rope: f"4096×({q_heads}+8)×128", swiglu: f"4096×{feed_forward}"}
+        for family in shapes:
+            for name in names_of(family, sizes):
+                shape = (
+                    f"4096×{hidden}"
+                    if family is norm
+                    else f"{q_heads}+8 heads"
+                    if family is rope
+                    else f"F {feed_forward}"
+                )
+                measure(g, family, sizes, name, shape)
+    for family in FAMILIES:
+        if family in (norm, rope, swiglu):
+            continue
+        for name in names_of(family, sizes):
+            measure(g, family, sizes, name, "1024×151936" if family is head else "N 4096, D 4096, 2²⁶ elements")
+
+
+if __name__ == "__main__":
+    main()
