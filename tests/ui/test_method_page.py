@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -234,6 +235,18 @@ def test_typing_survives_a_plan_that_arrives(screen: MethodScreen) -> None:
     assert name.text() == "half a na"
     QTest.keyClick(name, Qt.Key.Key_Return)
     assert screen.services.document.recipe.name == "half a na"
+
+
+def test_measuring_the_machine_makes_a_new_plan(screen: MethodScreen, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "assumed" in screen.page.panel.speed.basis.text()
+    machine = replace(screen.services.machine(), matmul_flops=1e9, memory_bandwidth=1e9, measured=True)
+    monkeypatch.setattr(screen.services.studio.rates, "measure", lambda machine: machine)
+    monkeypatch.setattr(screen.services.planning, "_machine", lambda: machine)
+    click(screen, QPushButton, "Measure this machine")
+    screen.qtbot.waitUntil(lambda: "were measured" in screen.page.panel.speed.basis.text(), timeout=30_000)
+    screen.until_planned()
+    assert not screen.page.panel.speed.measure.isVisible()
+    assert screen.page.panel.verdict.figures[0]._note.text() == "predicted"
 
 
 def test_both_levels_can_be_walked(screen: MethodScreen) -> None:
