@@ -180,7 +180,9 @@ def test_what_to_know_is_shown_with_counts_and_its_rows(
 def test_a_row_in_training_and_evaluation_is_found(
     qtbot: QtBot, open_data_page: Open, rows: Path, llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = write_lines(tmp_path / "held.jsonl", [chat("Question number 20?", "Answer number 20."), chat("New?", "Yes.")])
+    held = write_lines(
+        tmp_path / "held.jsonl", [chat("Question number 20?", "Answer number 20."), chat("New?", "Yes.")]
+    )
     monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: ([str(held)], ""))
     window, page = open_data_page()
     page.add([str(rows)])

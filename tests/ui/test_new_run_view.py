@@ -52,7 +52,8 @@ def test_from_a_model_to_a_plan_by_key(qtbot: QtBot, window: MainWindow, tmp_pat
     QTest.keyClick(window, Qt.Key.Key_Return, CONTROL)
     assert view.index == 0, "Next waits for a model"
     document = window.context.services.document
-    document.set("model", ModelRef(source="folder", path=str(write_tiny_llama(tmp_path / "tiny"))))
+    tiny = ModelRef(source="folder", path=str(write_tiny_llama(tmp_path / "tiny")))
+    document.edit({"model": tiny, "sequence_length": 128})  # it was made for 256 tokens
     QTest.keyClick(window, Qt.Key.Key_Return, CONTROL)
     assert view.index == 1
     rows: list[object] = [chat(f"Question {at}?", f"Answer {at}.") for at in range(60)]

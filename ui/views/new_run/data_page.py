@@ -44,7 +44,6 @@ class DataPage(WizardPage):
         self.preview: DatasetPreviewed | None = None
         self.statistics: DataStatistics | None = None
         self._counted_for: tuple[object, ...] = ()
-        self._stopped = False
         self._preview_request = Latest(context.tasks, self)
         self._footer = StepFooter(session)
         self.settings = DataSettings(context)
@@ -129,7 +128,7 @@ class DataPage(WizardPage):
 
     def _connect(self) -> None:
         settings, inspection = self.settings, self.inspection
-        self._unsubscribe = self._document.subscribe(self._document_changed)
+        self._unsubscribe = self._document.subscribe(lambda _keys: self._refresh())
         self._session.changed.connect(self._refresh)
         settings.sources.added.connect(self.add)
         settings.sources.removed.connect(self._remove)
@@ -143,14 +142,10 @@ class DataPage(WizardPage):
         settings.issues.wanted.connect(lambda code: self._filter(issue=code))
         inspection.rows_card.search_changed.connect(lambda text: self._filter(search=text))
         inspection.lengths.dragged.connect(lambda _limit: self._show_epoch())
-        inspection.count_bar.cancelled.connect(self._stop_counting)
-        inspection.count_bar.wanted.connect(self._count_again)
+        inspection.count_bar.cancelled.connect(self._session.stop_counting)
+        inspection.count_bar.wanted.connect(self._session.refresh)
         inspection.file_wanted.connect(settings.sources.pick_file)
         inspection.folder_wanted.connect(settings.sources.pick_folder)
-
-    def _document_changed(self, keys: frozenset[str]) -> None:
-        self._stopped = False
-        self._refresh()
 
     def _refresh(self) -> None:
         recipe, planned = self._document.recipe, self._session.planned
@@ -210,10 +205,9 @@ class DataPage(WizardPage):
     def _show_counts(self) -> None:
         planned, inspection = self._session.planned, self.inspection
         progress = self._session.progress
-        counting = progress is not None and not self._stopped
-        if counting and progress is not None:
+        if progress is not None:
             inspection.count_bar.show_progress(progress)
-        elif self._stopped:
+        elif self._session.counting_stopped:
             inspection.count_bar.show_stopped()
         else:
             inspection.count_bar.hide()
@@ -225,7 +219,7 @@ class DataPage(WizardPage):
         loud = [problem for problem in problems if problem.code not in _SAID_ELSEWHERE]
         self.settings.show_problem(words_for(loud[0]) if loud and not self._session.pending else None)
         if self.statistics is None:
-            title = tr("Counting…") if counting else tr("Not counted yet")
+            title = tr("Counting…") if progress is not None else tr("Not counted yet")
             text = "" if self._tokenizer() else tr("Choose a model that is on this disk: its tokenizer counts.")
             inspection.lengths.show_nothing(title, text)
         else:
@@ -270,15 +264,6 @@ class DataPage(WizardPage):
         self._search = self._search if search is None else search
         self._issue = self._issue if issue is None else issue
         self._refresh()
-
-    def _stop_counting(self) -> None:
-        self._stopped = True
-        self._session.stop_counting()
-        self._refresh()
-
-    def _count_again(self) -> None:
-        self._stopped = False
-        self._session.refresh()
 
 
 def _rows_recipe(recipe: Recipe) -> Recipe:
