@@ -24,6 +24,7 @@ from ui.component_sheet import ComponentSheet
 from ui.services import Services
 from ui.shell.main_window import MainWindow
 from ui.tr import PseudoLocale
+from ui.views.export import ExportView
 from ui.views.new_run import NewRunView
 
 SIZE = (1440, 900)
@@ -53,6 +54,12 @@ def _planned(window: MainWindow) -> bool:
     return isinstance(view, NewRunView) and not view.session.pending and window.context.tasks.idle
 
 
+def _predicted(window: MainWindow) -> bool:
+    view = window.pages.current_view()
+    shown = isinstance(view, ExportView) and (view.prediction is not None or view.empty.isVisible())
+    return shown and window.context.tasks.idle
+
+
 SHOTS: tuple[Shot, ...] = (
     Shot("01-model", "new", {"step": "model"}),
     Shot("02-data", "new", {"step": "data"}),
@@ -60,10 +67,14 @@ SHOTS: tuple[Shot, ...] = (
     Shot("10-advanced", "new", {"step": "method", "level": "advanced"}, _with_the_demo, _planned),
     Shot("04-live", "live"),
     Shot("05-compare", "runs"),
-    Shot("07-export", "export"),
+    Shot("07-export", "export", {}, lambda window: None, _predicted),
     Shot("08-doctor", "doctor"),
     Shot("08b-first-start", "welcome"),
-    Shot("12-settings", "settings"),
+    Shot("12-settings", "settings", {"page": "appearance"}),
+    Shot("12b-hub-account", "settings", {"page": "account"}),
+    Shot("12c-storage", "settings", {"page": "storage"}),
+    Shot("12d-shortcuts", "settings", {"page": "shortcuts"}),
+    Shot("12e-about", "settings", {"page": "about"}),
 )
 
 
@@ -131,8 +142,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     chosen.out.mkdir(parents=True, exist_ok=True)
     application = QApplication(sys.argv[:1])
-    shots = [shot for shot in SHOTS if shot.name.startswith(chosen.only)]
     services = Services(open_home(find_home(chosen.home, os.environ)))
+    take_all(application, services, chosen.out, chosen.only)
+    services.close()
+    return 0
+
+
+def take_all(application: QApplication, services: Services, out: Path, only: str = "") -> None:
+    """Every picture of one home: dark and light at scale 1 and 2, and the pseudo-locale once. Names each."""
+    shots = [shot for shot in SHOTS if shot.name.startswith(only)]
     for pseudo in (False, True):
         locale = PseudoLocale()
         if pseudo:
@@ -144,15 +162,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for theme in ("dark", "light") if not pseudo else ("dark",):
             window.context.appearance.choose("dark" if theme == "dark" else "light")
             suffix = "pseudo" if pseudo else theme
-            for path in take(window, shots, chosen.out, suffix, (1, 2) if not pseudo else (1,)):
-                print(path)
+            for path in take(window, shots, out, suffix, (1, 2) if not pseudo else (1,)):
+                print(path, flush=True)
             if not pseudo:
-                print(take_components(window, chosen.out, suffix))
+                print(take_components(window, out, suffix), flush=True)
         window.status_watch.active = {}  # the pictures are taken; nobody is there to be asked about closing
         window.close()
         application.removeTranslator(locale)
-    services.close()
-    return 0
 
 
 if __name__ == "__main__":

@@ -88,10 +88,10 @@ def finish(studio: Studio, recipe: Recipe, *, name: str, tags: tuple[str, ...] =
 
 
 def export(studio: Studio, run: str, kind: ExportFormat) -> None:
-    """Export a run's best checkpoint and wait for the self-test."""
+    """Export a run's best checkpoint and wait for the end; the history tells what the self-test said."""
     job = studio.exports.start(studio.store.run(run), kind)
     try:
-        job.wait()
+        job.watch(lambda event: None)
     finally:
         job.close()
         studio.runs.refresh()
