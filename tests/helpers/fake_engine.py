@@ -9,6 +9,11 @@ What it does beyond that is read from the run's `fake.json`, if the test wrote o
   child                     start a child that sleeps, to see that it is ended too
   deaf                      ignore commands and SIGTERM
   spam_bytes                write so much to standard output a step
+  late_seconds              wait so long before taking the lock
+  phase_seconds             stay in the first phase so long, obeying commands
+  nan_at                    a loss that is not finite at that step
+  evaluate_every            an evaluation and a sample after so many steps
+  measure                   memory and CPU after each step
   environment               write the environment to environment.json
 """
 
@@ -101,6 +106,8 @@ class FakeEngine:
             engine_version="fake", device="cpu", pid=os.getpid(),
         )  # fmt: skip
         self.write(e.PhaseStarted, phase="reading_model")
+        if self._hold(self.options.get("phase_seconds", 0.0)):
+            return
         self.write(e.PhaseCompleted, phase="reading_model", seconds=0.0)
         self.write(e.TrainingStarted, total_steps=total, steps_per_epoch=float(total))
         while self.step < total:
@@ -115,13 +122,28 @@ class FakeEngine:
             trained_tokens=100 * total, seconds=time.monotonic() - self.began,
         )  # fmt: skip
 
+    def _hold(self, seconds: float) -> bool:
+        """Be in a phase for a while. Whether the run was ended meanwhile."""
+        until = time.monotonic() + seconds
+        while seconds and time.monotonic() < until:
+            self.write(e.PhaseProgressed, phase="reading_model", done=1, total=4, unit="bytes", remaining_seconds=9.0)
+            if self._commands():
+                return True
+            time.sleep(0.02)
+        return False
+
     def _one_step(self, total: int) -> None:
         time.sleep(self.options.get("step_seconds", 0.0))
         self.step += 1
+        bad = self.options.get("nan_at") == self.step
+        if bad:
+            self.write(e.NonFiniteSeen, quantity="loss", action="skipped")
         self.write(
-            e.StepCompleted, loss=1.0 / self.step, learning_rate=1e-4, grad_norm=1.0, tokens=100, trained_tokens=100,
-            tokens_per_second=1000.0, step_seconds=0.1, epoch=self.step / total,
+            e.StepCompleted, loss=None if bad else 1.0 / self.step, learning_rate=1e-4,
+            grad_norm=None if bad else 1.0, tokens=100, trained_tokens=100, tokens_per_second=1000.0,
+            step_seconds=0.1, epoch=self.step / total, applied=not bad,
         )  # fmt: skip
+        self._beside_the_steps()
         self.beat()
         if spam := int(self.options.get("spam_bytes", 0)):
             sys.stdout.write("x" * spam + "\n")
@@ -132,6 +154,20 @@ class FakeEngine:
             self.file.flush()
         if self.step in (self.options.get("kill_at"), self.options.get("tear_at")):
             os.kill(os.getpid(), signal.SIGKILL)
+
+    def _beside_the_steps(self) -> None:
+        if self.options.get("measure"):
+            self.write(
+                e.ResourcesMeasured, memory_bytes={"weights": 1000}, planned_bytes={"weights": 1024},
+                resident_bytes=2000, cpu_percent=95.0,
+            )  # fmt: skip
+        if (every := int(self.options.get("evaluate_every", 0))) and self.step % every == 0:
+            self.write(
+                e.EvaluationCompleted, evaluation_loss=2.0 / self.step, accuracy=None, trained_tokens=10, seconds=0.1
+            )
+            self.write(
+                e.SampleGenerated, index=0, prompt="Why?", text=f"Because {self.step}.", new_tokens=2, seconds=0.1
+            )
 
     def _commands(self) -> bool:
         """Whether the run shall end."""
@@ -179,6 +215,7 @@ def main() -> None:
     if options.get("child"):
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         (folder.path / "child.pid").write_text(str(child.pid))
+    time.sleep(options.get("late_seconds", 0.0))
     lock = ProcessLock(folder.engine_lock)
     lock.acquire()
     FakeEngine(folder, options).train(int(options.get("steps", 5)))

@@ -14,7 +14,7 @@ from ui.bridge import Tasks
 from ui.context import Command, Context
 from ui.run_watch import RunWatch
 from ui.services import Services
-from ui.shell.closing import closing_dialog
+from ui.shell.closing import closing_dialog, stop_all
 from ui.shell.command_field import CommandField
 from ui.shell.geometry import Geometry
 from ui.shell.messages import show_messages
@@ -103,8 +103,7 @@ class MainWindow(QMainWindow):
                 event.ignore()
                 return
             if dialog.answer == "stop":
-                for run_id in running:
-                    self._services.runs.stop(run_id)
+                stop_all(self._services.runs, running)
         self._geometry.save_window(self)
         self.watch.stop()
         self.pages.shutdown()

@@ -51,6 +51,7 @@ class ConfirmDialog(QDialog):
             kind: Kind = "primary" if index == 0 and answer.kind == "normal" else answer.kind
             button = Button(answer.label, icon=answer.icon, kind=kind, keys=answer.keys)
             button.clicked.connect(lambda _checked=False, key=answer.key: self.choose(key))
+            button.setAccessibleName(answer.label.replace("&&", "&"))
             self.buttons[answer.key] = button
             if index == 0:
                 button.setDefault(True)

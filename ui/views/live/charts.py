@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -28,7 +30,7 @@ class LiveCharts(QWidget):
         self._axis: Axis = "step"
         self._shot: Snapshot | None = None
         self._following = False
-        self.loss = ChartCard(tr("Loss"), word=loss)
+        self.loss = ChartCard(tr("Loss"), word=loss, parent=self)
         self.loss.add_series("loss", tr("training"), 1, "smoothed")
         self.loss.add_series("evaluation_loss", tr("evaluation"), 2, "evaluation")
         self.small = {
@@ -136,10 +138,8 @@ class LiveCharts(QWidget):
     def _key_of(self, card: ChartCard) -> str:
         return next(key for key, mine in self.cards.items() if mine is card)
 
-    @staticmethod
-    def _small(title: str, key: str, word: object) -> ChartCard:
-        assert callable(word)
-        card = ChartCard(title, word=word, legend=False)
+    def _small(self, title: str, key: str, word: Callable[[float], str]) -> ChartCard:
+        card = ChartCard(title, word=word, legend=False, parent=self)
         card.add_series(key, title, 1)
         return card
 

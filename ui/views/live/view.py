@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
@@ -124,9 +124,9 @@ class LiveView(View):
         if self.run_id in changes.removed:
             self.run_id, self._reader, self._log, self._shot, self._name = "", None, None, None, ""
             self._find()
-        elif self.run_id in changes.changed:
-            self.refresh()
-        elif not self.run_id:
+        elif self.run_id:
+            self.refresh()  # another run's news may change the switcher
+        else:
             self._find()
 
     def _find(self) -> None:
@@ -226,16 +226,16 @@ class LiveView(View):
         out.compare_wanted.connect(lambda: self.context.navigate("runs", run=self.run_id))
         out.export_wanted.connect(lambda: self.context.navigate("export", run=self.run_id))
         out.clone_wanted.connect(self._clone)
-        bound = {
+        bound: dict[str, Callable[[], object]] = {
             "log": self.page.toggle_log,
-            "save": head.checkpoint.click,
-            "pause": head.pause.click,
+            "save": lambda: head.checkpoint.isVisible() and head.checkpoint.click(),
+            "pause": lambda: head.pause.isVisible() and head.pause.click(),
             "previous": lambda: self.page.samples.go(-1),
             "next": lambda: self.page.samples.go(1),
         }
         for name, action in bound.items():
             shortcut = QShortcut(QKeySequence(self._keys[name].keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.setContext(Qt.ShortcutContext.WindowShortcut)  # of a screen that is seen: hidden ones are deaf
             shortcut.setAutoRepeat(False)
             shortcut.activated.connect(action)
 

@@ -86,7 +86,7 @@ class ComparePanel(QWidget):
             return
         key = str(self.curve.currentData())
         word = {"learning_rate": learning_rate, "tokens_per_second": number}.get(key, loss)
-        chart = ChartCard(metric_words(key), word=word, smoothing=0.9)
+        chart = ChartCard(metric_words(key), word=word, parent=self)
         kinds: dict[str, Kind] = {"evaluation_loss": "evaluation", "loss": "smoothed"}
         for slot, points, unlike in zip(data.slots, data.curves[key], data.comparison.unlike, strict=True):
             label = f"{letter(slot)} ≠" if unlike else letter(slot)

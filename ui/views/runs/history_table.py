@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemDelegate,
+    QAbstractItemView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
 
 from ui import theme as themes
 from ui.fonts import text_font
@@ -75,6 +81,7 @@ class HistoryTable(DataTable):
     delete_wanted = Signal()
     menu_wanted = Signal(QPoint)
     tick_refused = Signal()
+    edited = Signal()
 
     def __init__(self, model: RunTable) -> None:
         super().__init__(tr("Runs"))
@@ -106,6 +113,16 @@ class HistoryTable(DataTable):
         """The run of the current row."""
         run = self.runs.run_at(self.currentIndex().row()) if self.currentIndex().isValid() else None
         return run.id if run else None
+
+    @property
+    def is_editing(self) -> bool:
+        """Whether a cell is being edited: what is read meanwhile would overwrite the text."""
+        return self.state() == QAbstractItemView.State.EditingState
+
+    def closeEditor(self, editor: QWidget, hint: QAbstractItemDelegate.EndEditHint) -> None:
+        """`edited` when a cell is done, whether it was changed or not."""
+        super().closeEditor(editor, hint)
+        self.edited.emit()
 
     def tick(self, row: int) -> None:
         """Tick or untick a row."""

@@ -152,7 +152,8 @@ class RunsView(View):
     def _runs_changed(self, changes: Changes) -> None:
         self.model.forget(changes.removed)
         if self._here:
-            self.model.refresh()
+            if not self.table.is_editing:
+                self.model.refresh()
             if changes.changed & self.model.ticked.keys():
                 self._compare()
 
@@ -275,6 +276,7 @@ class RunsView(View):
         self.model.tags_wanted.connect(lambda run, tags: self.history_actions.change(run, tags=tags))
         self.table.opened.connect(lambda run: self.context.navigate("live", run=run))
         self.table.delete_wanted.connect(self._delete)
+        self.table.edited.connect(self.model.refresh)
         self.table.menu_wanted.connect(self._open_menu)
         self.table.tick_refused.connect(
             lambda: self.context.toast(Message("warn", tr("Eight runs are ticked"), tr("Untick one first.")))
@@ -288,7 +290,7 @@ class RunsView(View):
         }
         for name, action in bound.items():
             shortcut = QShortcut(QKeySequence(self._keys[name].keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.setContext(Qt.ShortcutContext.WindowShortcut)  # of a screen that is seen: hidden ones are deaf
             shortcut.activated.connect(action)
 
     def _open_menu(self, at: QPoint) -> None:
