@@ -151,6 +151,13 @@ class _Loader(yaml.SafeLoader):
             seen.add(str(key.value))
         return cast("dict[Hashable, object]", super().construct_mapping(node, deep))
 
+    def construct_whole_number(self, node: yaml.ScalarNode) -> int:
+        """YAML 1.2's: 016 is sixteen, where PyYAML would read an octal number."""
+        return int(self.construct_scalar(node))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_whole_number)
+
 
 def _plain_scalars(loader: type[_Loader]) -> None:
     import re
@@ -180,6 +187,11 @@ def parse_recipe(text: str) -> Recipe:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise SurroundingsError(
             "not_yaml", f"The recipe is not valid YAML: {error.problem}.", "Mend the line.", where=f"line {line}"
+        ) from None
+    except (yaml.YAMLError, ValueError, AttributeError, RecursionError) as error:
+        # Control characters, a tag such as `!!int x`, a number of ten thousand digits, a thousand brackets.
+        raise SurroundingsError(
+            "not_yaml", f"The recipe is not valid YAML: {str(error)[:200]}.", "Check that this is a recipe."
         ) from None
     if not isinstance(content, dict):
         raise SurroundingsError("not_a_recipe", "The recipe is not a list of `key: value` lines.", "See the README.")
@@ -213,11 +225,13 @@ def from_mapping(content: dict[str, object]) -> Recipe:
 
 
 def to_yaml(recipe: Recipe) -> str:
-    """The recipe as YAML; keys that stand for their default are left out."""
+    """The recipe as YAML; keys that are not set are left out. An empty list that was set is written: it is not the
+    default."""
+    unset = Recipe()
     content = {
         key: value
         for key, value in msgspec.to_builtins(recipe).items()
-        if value is not None and value not in ((), [], "")
+        if key == "version" or getattr(recipe, key) != getattr(unset, key)
     }
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
 

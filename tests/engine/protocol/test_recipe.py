@@ -57,6 +57,36 @@ def test_words_that_yaml_1_1_takes_for_booleans_stay_words() -> None:
     assert parse_recipe(MINIMAL + "sample_prompts: [on, no, yes]").sample_prompts == ("on", "no", "yes")
 
 
+def test_a_whole_number_with_leading_zeros_is_decimal() -> None:
+    assert parse_recipe(MINIMAL + "lora_rank: 016").lora_rank == 16
+    assert parse_recipe(MINIMAL + "seed: 089").seed == 89
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "seed: !!int x",
+        "seed: !!float x",
+        "seed: !!timestamp x",
+        f"seed: {'9' * 5000}",
+        "\0",
+        "[" * 5000,
+        "!!python/object:os.X",
+    ],
+    ids=["int", "float", "timestamp", "huge", "control", "deep", "python"],
+)
+def test_text_that_breaks_a_yaml_reader_is_refused_by_name(text: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        parse_recipe(text)
+    assert caught.value.code in ("not_yaml", "wrong_type", "not_a_recipe")
+
+
+def test_an_empty_list_that_was_set_stays_set() -> None:
+    recipe = minimal(lora_targets=[])
+    assert parse_recipe(to_yaml(recipe)) == recipe
+    assert [problem.code for problem in check(parse_recipe(to_yaml(recipe)))] == ["no_targets"]
+
+
 @pytest.mark.parametrize(
     "text, code, where, said",
     [
