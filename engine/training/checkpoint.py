@@ -164,7 +164,10 @@ def file_sha256(path: Path) -> str:
 
 def _broken(folder: Path, why: str) -> SurroundingsError:
     return SurroundingsError(
-        "checkpoint_broken", f"Checkpoint {folder.name} is damaged: {why}.", "Use another one.", where=str(folder)
+        "checkpoint_broken",
+        f"Checkpoint {folder.name} is damaged: {why}.",
+        "Use another one; to resume from the one before, delete this folder.",
+        where=str(folder),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -64,7 +65,11 @@ def report_failure(events: EventWriter, error: BaseException, checkpoint_step: i
 
 
 def printing_events(work: Callable[[EventWriter], ExitCode]) -> ExitCode:
-    """Run a command without a run folder of its own: its events are JSON lines on standard output."""
+    """Run a command without a run folder of its own: its events are JSON lines on standard output.
+
+    SIGTERM means the same as Ctrl-C: what was begun is cleared away before the process ends. Main thread only.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     events = EventWriter(sys.stdout.buffer, attempt=0, last_sequence=0)
     try:
         return work(events)
@@ -72,3 +77,5 @@ def printing_events(work: Callable[[EventWriter], ExitCode]) -> ExitCode:
         return ExitCode.STOPPED
     except Exception as error:  # whatever it is, it gets a name
         return report_failure(events, error, None)
+    finally:
+        signal.signal(signal.SIGTERM, before)

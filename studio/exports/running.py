@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import shutil
 import time
 from collections.abc import Callable
@@ -82,7 +83,7 @@ class RunningExport:
     def cancel(self) -> None:
         """End it and remove what it had begun to write. Blocking, a few seconds at most."""
         self.job.cancel()
-        for part in self.target.parent.glob(f".{self.target.name}.*.tmp"):
+        for part in self.target.parent.glob(f".{glob.escape(self.target.name)}.*.tmp"):
             shutil.rmtree(part, ignore_errors=True)
 
     def close(self) -> None:

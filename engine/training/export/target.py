@@ -40,11 +40,20 @@ class ExportRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_record(folder: Path) -> ExportRecord | None:
-    """The record of an export of ours in `folder`, or None where there is none."""
+    """The record of an export of ours in `folder`, or None where there is none.
+
+    A record that names a file outside its folder is not ours: what it names is replaced and deleted.
+    """
     try:
-        return msgspec.json.decode((folder / RECORD).read_bytes(), type=ExportRecord)
+        record = msgspec.json.decode((folder / RECORD).read_bytes(), type=ExportRecord)
     except (OSError, msgspec.DecodeError):
         return None
+    return record if all(_stays_inside(name) for name in record.files) else None
+
+
+def _stays_inside(name: str) -> bool:
+    """On any system: no way up, no root, no drive."""
+    return all(part not in ("", ".", "..") and ":" not in part for part in name.replace("\\", "/").split("/"))
 
 
 def check_target(target: Path) -> None:

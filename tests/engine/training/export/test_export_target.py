@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from engine.protocol.errors import SurroundingsError
+from engine.training.event_writer import EventWriter
 from engine.training.export.target import ExportRecord, read_record, staged
+from engine.training.outcome import ExitCode, printing_events
 
 
 def _record(step: int = 3) -> ExportRecord:
@@ -53,6 +57,35 @@ def test_a_folder_that_is_not_ours_is_refused_and_untouched(tmp_path: Path) -> N
         _export(tmp_path, "a.txt")
     assert caught.value.code == "export_target_taken"
     assert [path.name for path in tmp_path.iterdir()] == ["photo.jpg"]
+
+
+@pytest.mark.parametrize("name", ["../precious.txt", "/etc/passwd", "a/../../precious.txt", "..\\precious.txt", "C:/x"])
+def test_a_record_that_names_files_elsewhere_deletes_nothing(tmp_path: Path, name: str) -> None:
+    target = tmp_path / "out"
+    _export(target, "a.txt")
+    (tmp_path / "precious.txt").write_text("mine")
+    record = read_record(target)
+    assert record is not None
+    foreign = msgspec.structs.replace(record, files={**record.files, name: record.files["a.txt"]})
+    (target / "anneal-export.json").write_bytes(msgspec.json.encode(foreign))
+    with pytest.raises(SurroundingsError) as caught:
+        _export(target, "b.txt", step=9)
+    assert caught.value.code == "export_target_taken"
+    assert (tmp_path / "precious.txt").read_text() == "mine"
+    assert (target / "a.txt").exists()
+
+
+def test_an_export_that_is_asked_to_end_clears_away_what_it_had_begun(tmp_path: Path) -> None:
+    def work(events: EventWriter) -> ExitCode:
+        with staged(tmp_path / "out", _record(), 1000) as folder:
+            (folder / "model.safetensors").write_bytes(b"half of it")
+            signal.raise_signal(signal.SIGTERM)
+        return ExitCode.DONE
+
+    before = signal.getsignal(signal.SIGTERM)
+    assert printing_events(work) is ExitCode.STOPPED
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_a_failed_export_leaves_the_earlier_one(tmp_path: Path) -> None:
