@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any  # Any: config.json is plain JSON
 
+import numpy as np
+
 from engine.protocol.errors import SurroundingsError
 from engine.protocol.recipe import ModelRef
 from engine.training.safetensors_file import SafetensorsFile
@@ -51,11 +53,12 @@ def read_config(folder: Path) -> dict[str, Any]:  # Any: see the import
 
 
 def open_weights(folder: Path) -> dict[str, SafetensorsFile]:
-    """Tensor name → the file of a model folder that holds it. Raises SurroundingsError("weights_missing")."""
-    index = folder / INDEX_FILE
-    names = sorted(set(json.loads(index.read_text())["weight_map"].values())) if index.is_file() else [WEIGHTS_FILE]
+    """Tensor name → the file of a model folder that holds it.
+
+    Raises SurroundingsError("weights_missing"), or ("weights_index_broken").
+    """
     found: dict[str, SafetensorsFile] = {}
-    for name in names:
+    for name in _weight_files(folder):
         path = folder / Path(name).name  # an index may not lead out of its folder
         if not path.is_file():
             raise SurroundingsError(
@@ -64,3 +67,30 @@ def open_weights(folder: Path) -> dict[str, SafetensorsFile]:
         file = SafetensorsFile(path)
         found.update(dict.fromkeys(file.entries, file))
     return found
+
+
+def _weight_files(folder: Path) -> list[str]:
+    index = folder / INDEX_FILE
+    if not index.is_file():
+        return [WEIGHTS_FILE]
+    try:
+        return sorted({str(name) for name in json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SurroundingsError(
+            "weights_index_broken", f"{index} cannot be read: {error}.", "Download the model again.", where=str(index)
+        ) from error
+
+
+def check_tied_head(files: dict[str, SafetensorsFile], head: str, embedding: str) -> None:
+    """A tied model's files may hold the head a second time.
+
+    Raises SurroundingsError("head_not_tied") where it is another one: transformers would compute with it, and we with
+    the embedding.
+    """
+    if head in files and not np.array_equal(files[head].read(head), files[embedding].read(embedding)):
+        raise SurroundingsError(
+            "head_not_tied",
+            f"config.json ties {head} to {embedding}, but the files hold two different tensors.",
+            "If the head is meant to be one of its own, set tie_word_embeddings to false in config.json.",
+            where=head,
+        )

@@ -14,8 +14,9 @@ from engine.data.identity import Progress as DataProgress
 from engine.data.preparing import PreparedData, open_dataset
 from engine.graph.persistent import STEP, STEP_COUNT
 from engine.graph.schedule import Schedule
+from engine.models.decoder import EMBEDDING
 from engine.models.registry import build_model
-from engine.models.weights import weight_map
+from engine.models.weights import HEAD_WEIGHT, weight_map
 from engine.planner.make import schedule_of
 from engine.protocol.errors import SurroundingsError
 from engine.protocol.folder import RunFolder
@@ -27,7 +28,7 @@ from engine.training.executor import Executor
 from engine.training.loop import Trainer
 from engine.training.memory import require_memory
 from engine.training.micro_batches import MicroBatches
-from engine.training.model_folder import model_folder, open_weights, read_config
+from engine.training.model_folder import check_tied_head, model_folder, open_weights, read_config
 from engine.training.numerics import check_data, check_model, check_resume, numerics_record
 from engine.training.parameters import initialise_adapters, load_base, load_moments, load_trained, zero_moments
 from engine.training.phases import Progress as PhaseProgress
@@ -121,7 +122,10 @@ def load_model(base: Path, schedule: Schedule, executor: Executor, progress: Pha
     """Check the model's files against its configuration and stream them in. Raises SurroundingsError."""
     files = open_weights(base)
     found = {name: file.entries[name].shape for name, file in files.items()}
-    weight_map(build_model(read_config(base))).check(found)
+    parameters = weight_map(build_model(read_config(base)))
+    parameters.check(found)
+    if parameters.tied:
+        check_tied_head(files, HEAD_WEIGHT, EMBEDDING)
     load_base(executor, schedule, files, lambda done, total: progress(done, total, "bytes"))
 
 

@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.models.registry import build_model
+from engine.models.weights import weight_map
 from engine.protocol.errors import Bug
 from engine.training.checkpoint import ADAPTER_FILE, PEFT_PREFIX
 from engine.training.export.source import ExportSource
 from engine.training.export.tokenizer_files import copy_configuration, copy_tokenizer
-from engine.training.model_folder import INDEX_FILE, WEIGHTS_FILE, open_weights
+from engine.training.model_folder import INDEX_FILE, WEIGHTS_FILE, open_weights, read_config
 from engine.training.safetensors_file import (
     NUMPY_TYPES,
     Array,
@@ -49,7 +51,12 @@ class MergedTensors:
         is_lora = source.manifest.method == "lora"
         self._trained = SafetensorsFile(source.checkpoint / (ADAPTER_FILE if is_lora else WEIGHTS_FILE))
         self._is_lora = is_lora
-        self.entries = [file.entries[name] for name, file in sorted(self._base.items())]
+        parameters = weight_map(build_model(read_config(source.base)))
+        # What is no parameter stays behind: a second copy of a tied head would be the untrained one, and loaders that
+        # find both untie them.
+        self.entries = [
+            file.entries[name] for name, file in sorted(self._base.items()) if parameters.parameter_of(name) is not None
+        ]
         self._check_every_trained_tensor_has_a_place()
 
     def read(self, entry: TensorEntry) -> Array:

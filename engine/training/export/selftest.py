@@ -5,6 +5,7 @@ Runs in a process of its own, so that nothing of the engine's memory can stand i
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any  # Any: transformers' models and tokenizers carry no usable types
 
@@ -60,6 +61,8 @@ def verify(export: Path, reference: Reference, logits: list[AnyArray]) -> Verdic
     verdict = Verdict()
     verdict.reasons += tensor_complaints(export, reference)
     tokenizer, model = load(export, reference)
+    if reference.export_format == "peft":
+        verdict.reasons += _scale_complaints(model, reference)
     for answer, row in zip(reference.answers, logits, strict=True):
         verdict.reasons += _prompt_complaints(tokenizer, answer, is_chat=reference.is_chat)
         found, said = greedy(model, answer)
@@ -87,6 +90,18 @@ def load(export: Path, reference: Reference) -> tuple[Any, Any]:  # Any: see the
 
         model = PeftModel.from_pretrained(model, str(export))
     return tokenizer, model.eval()
+
+
+def _scale_complaints(model: Any, reference: Reference) -> list[str]:  # Any: see the import
+    """What peft multiplies adapters by. In bf16 a wrong factor on a young adapter hides below the logits' rounding."""
+    from peft.tuners.lora import LoraLayer
+
+    layers = [module for module in model.modules() if isinstance(module, LoraLayer)]
+    found = {scale for layer in layers for scale in layer.scaling.values()}
+    if found and all(math.isclose(scale, reference.adapter_scale, rel_tol=1e-6) for scale in found):
+        return []
+    said = ", ".join(f"{scale:g}" for scale in sorted(found)) or "nothing"
+    return [f"scale: adapters are multiplied by {said}, trained with {reference.adapter_scale:g}"]
 
 
 def _prompt_complaints(tokenizer: Any, answer: Answer, *, is_chat: bool) -> list[str]:  # Any: see the import

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import torch
 
+from engine.models.registry import build_model
+from engine.models.weights import weight_map
 from engine.training.checkpoint import ADAPTER_FILE, PEFT_PREFIX
 from engine.training.export.reference import Reference
-from engine.training.model_folder import WEIGHTS_FILE, open_weights
+from engine.training.model_folder import WEIGHTS_FILE, open_weights, read_config
 from engine.training.safetensors_file import SafetensorsFile
 
 RELATIVE_LIMITS = {"F64": 1e-6, "F32": 1e-6, "BF16": 2.0**-8, "F16": 2.0**-10}
@@ -53,9 +55,12 @@ def _adapter_pairs(export: Path, reference: Reference) -> Iterator[Pair]:
 
 def _merged_pairs(export: Path, reference: Reference) -> Iterator[Pair]:
     base, found = open_weights(Path(reference.base)), open_weights(export)
+    parameters = weight_map(build_model(read_config(Path(reference.base))))
     is_lora = reference.method == "lora"
     trained = SafetensorsFile(Path(reference.checkpoint) / (ADAPTER_FILE if is_lora else WEIGHTS_FILE))
     for name, file in base.items():
+        if parameters.parameter_of(name) is None:
+            continue
         expected = _tensor(file, name)
         module = PEFT_PREFIX + name.removesuffix(".weight")
         if not is_lora and name in trained.entries:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from peft import PeftModel
@@ -16,8 +18,8 @@ from engine.training.export.merged import shards, write_merged
 from engine.training.export.model_card import model_card
 from engine.training.export.peft_adapter import adapter_configuration, require_adapter, write_adapter
 from engine.training.export.source import ExportSource
-from engine.training.model_folder import open_weights
-from engine.training.safetensors_file import SafetensorsFile, TensorEntry
+from engine.training.model_folder import check_tied_head, open_weights
+from engine.training.safetensors_file import SafetensorsFile, TensorEntry, write_safetensors
 from tests.helpers.tiny_checkpoints import export_source
 from tests.helpers.tiny_models import write_tiny_llama, write_tiny_qwen3
 
@@ -88,6 +90,44 @@ def test_full_fine_tuning_merges_to_the_trained_weights_in_shards(tmp_path: Path
     for name, tensor in model.state_dict().items():
         assert torch.equal(tensor, torch.from_numpy(trained.read_float32(name)))
     assert seen[-1][0] == seen[-1][1] == index["metadata"]["total_size"]
+
+
+def _store_the_head_too(base: Path, factor: float = 1.0) -> None:
+    """As some tied models do: the embedding a second time, as `lm_head.weight`."""
+    file = SafetensorsFile(base / "model.safetensors")
+    arrays = {name: np.array(file.read(name)) for name in file.entries}
+    arrays["lm_head.weight"] = (arrays["model.embed_tokens.weight"] * np.float32(factor)).astype(np.float32)
+    entries = [TensorEntry(name, "F32", array.shape) for name, array in arrays.items()]
+    write_safetensors(base / "model.safetensors", entries, lambda entry: arrays[entry.name], {"format": "pt"})
+
+
+def test_a_tied_head_that_is_stored_too_does_not_survive_untrained(tmp_path: Path) -> None:
+    base = write_tiny_llama(tmp_path / "base", tie_word_embeddings=True)
+    source = export_source(tmp_path, base, method="full")  # the checkpoint holds the embedding alone
+    _store_the_head_too(base)
+    (tmp_path / "merged").mkdir()
+    write_merged(source, tmp_path / "merged", _nothing)
+    assert "lm_head.weight" not in open_weights(tmp_path / "merged")
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "merged", dtype=torch.float32)
+    trained = SafetensorsFile(source.checkpoint / "model.safetensors").read_float32("model.embed_tokens.weight")
+    assert torch.equal(model.lm_head.weight, torch.from_numpy(trained))
+
+
+@pytest.mark.parametrize(("factor", "is_refused"), [(1.0, False), (1.5, True)])
+def test_a_tied_model_whose_files_hold_another_head_is_refused(tmp_path: Path, factor: float, is_refused: bool) -> None:
+    base = write_tiny_llama(tmp_path / "base", tie_word_embeddings=True)
+    _store_the_head_too(base, factor)
+    files = open_weights(base)
+    with pytest.raises(SurroundingsError, match="two different tensors") if is_refused else contextlib.nullcontext():
+        check_tied_head(files, "lm_head.weight", "model.embed_tokens.weight")
+
+
+def test_a_broken_index_of_shards_is_named(tmp_path: Path) -> None:
+    base = write_tiny_llama(tmp_path / "base", shards=2)
+    (base / "model.safetensors.index.json").write_text('{"weight_map": {"a": ')
+    with pytest.raises(SurroundingsError) as caught:
+        open_weights(base)
+    assert caught.value.code == "weights_index_broken"
 
 
 def test_tokenizer_template_and_configuration_go_along(tmp_path: Path) -> None:

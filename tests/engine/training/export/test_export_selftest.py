@@ -141,6 +141,17 @@ def test_an_adapter_without_alpha_over_r_is_red(tmp_path: Path) -> None:
     assert "logits" in exported.parts()
 
 
+def test_a_wrong_scale_that_hides_below_the_rounding_of_the_logits_is_red(tmp_path: Path) -> None:
+    exported = _export(tmp_path, "peft", "float32")
+    exported.reference = msgspec.structs.replace(exported.reference, logit_limit=1e6)
+    assert exported.parts() == set()
+    path = exported.folder / "adapter_config.json"
+    content = json.loads(path.read_text())
+    content["use_rslora"] = True
+    path.write_text(json.dumps(content))
+    assert exported.parts() == {"scale"}
+
+
 def test_a_merge_without_alpha_over_r_is_red(tmp_path: Path) -> None:
     exported = _export(tmp_path, "merged", "float32")
     wrong = replace(exported.source, recipe=msgspec.structs.replace(exported.source.recipe, lora_alpha=4.0))
