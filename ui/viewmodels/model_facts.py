@@ -84,7 +84,7 @@ def hub_facts(services: Services, repository: str, revision: str, machine: Machi
         architecture=architecture_facts(details.config or {}), parameters=details.parameters,
         licence=details.licence, needs_access=details.access == "ask", is_gated=details.gating != "open",
         page=details.page, commit=details.commit, revisions=revisions, files=_hub_files(details),
-        other_files=sum(not file.is_needed for file in details.files), on_disk=_is_on_disk(services, reference),
+        other_files=sum(not file.is_needed for file in details.files), on_disk=is_on_disk(services, reference),
         card=(details.card or "")[:CARD_CHARACTERS], problem=details.problem,
     )  # fmt: skip
 
@@ -152,7 +152,8 @@ def _hub_files(details: ModelDetails) -> tuple[FileFact, ...]:
     return group_files({file.name: file.size_bytes or 0 for file in details.files if file.is_needed})
 
 
-def _is_on_disk(services: Services, reference: ModelRef) -> bool:
+def is_on_disk(services: Services, reference: ModelRef) -> bool:
+    """Whether the whole model of a recipe is on this disk; blocks, no network."""
     try:
         return services.hub().find(reference).is_complete
     except SurroundingsError:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
+from ui import theme as themes
 from ui.context import Context
 from ui.tr import tr
 from ui.views.new_run.count_bar import CountBar
@@ -19,6 +20,9 @@ from ui.widgets.empty_state import EmptyState
 
 if TYPE_CHECKING:
     from studio.datasets import RowSummary
+
+
+LEAST_HEIGHT = 600  # below that, the cards scroll instead of being squeezed
 
 
 class DataInspection(QStackedWidget):
@@ -51,7 +55,13 @@ class DataInspection(QStackedWidget):
             column.addLayout(row, 9 if left is self.rows_card else 5)
             if left is self.rows_card:
                 column.addWidget(self.count_bar)
-        self.addWidget(content)
+        content.setMinimumHeight(themes.current().px(LEAST_HEIGHT))
+        content.setProperty("scrolled", "true")
+        area = QScrollArea()
+        area.setWidget(content)
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.addWidget(area)
         self.addWidget(self._empty)
 
     def show_empty(self, empty: bool) -> None:

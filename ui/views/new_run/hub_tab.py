@@ -68,6 +68,12 @@ class HubTab(QWidget):
             self._asked = query
             self.search.ask(query)
 
+    def rest(self) -> None:
+        """Nobody looks: a search that has not answered yet ends, and is asked again with the next `ask`."""
+        if self.search.pending:
+            self.search.cancel()
+            self._asked = None
+
     def focus_search(self) -> None:
         """Put the cursor into the field."""
         self.field.setFocus()

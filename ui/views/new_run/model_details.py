@@ -31,7 +31,7 @@ from ui.wording import Words, words_for
 if TYPE_CHECKING:
     from studio.hub.downloads import Download
 
-WIDTH = 452
+WIDTH, NARROW = 452, 340
 
 
 class ModelDetails(QFrame):
@@ -61,6 +61,10 @@ class ModelDetails(QFrame):
         row.setSpacing(0)
         row.addWidget(Rule(vertical=True))
         row.addWidget(self._stack, 1)
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Less wide in a narrow window."""
+        self.setFixedWidth(themes.current().px(NARROW if narrow else WIDTH))
 
     def show_nothing(self) -> None:
         """No row is selected."""

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from studio.recipes import ModelRef
+from ui import theme as themes
 from ui.bridge import Control, Latest
 from ui.context import Command, Context
 from ui.format import number, percent
@@ -16,7 +17,7 @@ from ui.recipe_files import RecipeButtons
 from ui.tr import tr
 from ui.view import WizardPage
 from ui.viewmodels.downloads_watch import DownloadsWatch
-from ui.viewmodels.model_facts import ModelFacts, disk_facts, hub_facts
+from ui.viewmodels.model_facts import ModelFacts, disk_facts, hub_facts, is_on_disk
 from ui.views.new_run.account_label import AccountLabel
 from ui.views.new_run.disk_tab import DiskTab
 from ui.views.new_run.hub_tab import HubTab
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from studio.hub.records import Access, LocalModel, ModelSummary
     from studio.planning import MachineSpec
 
+NARROW_BELOW = 1200
 _REST_MILLISECONDS = 120  # the arrow keys run over rows faster than the Hub should be asked
 
 
@@ -67,7 +69,7 @@ class ModelPage(WizardPage):
 
     def leave(self) -> None:
         """Searches end; downloads are watched on while bytes come, for the step's line."""
-        self.hub.search.cancel()
+        self.hub.rest()
         if not self.downloads.any_active:
             self.downloads.rest()
 
@@ -75,6 +77,11 @@ class ModelPage(WizardPage):
         """Ask no more."""
         self.hub.search.cancel()
         self.downloads.rest()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The details shrink before the list does."""
+        super().resizeEvent(event)
+        self.details.set_narrow(self.width() < themes.current().px(NARROW_BELOW))
 
     def step_state(self) -> tuple[StepState, str]:
         """The model, and whether it is here."""
@@ -266,7 +273,8 @@ class ModelPage(WizardPage):
     def _look_for_chosen(self) -> None:
         reference = self._document.recipe.model
         if reference is not None:
-            self._presence.request(partial(_is_here, self.context, reference), self._presence_known)
+            services = self.context.services
+            self._presence.request(lambda control: is_on_disk(services, reference), self._presence_known)
 
     def _presence_known(self, here: bool) -> None:
         came = here and not self._chosen_on_disk
@@ -283,12 +291,3 @@ class ModelPage(WizardPage):
     def _command_failed(self, error: Exception) -> None:
         words = words_for(error)
         self.context.toast(Message("bad", words.what, words.remedy))
-
-
-def _is_here(context: Context, reference: ModelRef, control: Control) -> bool:
-    from studio.errors import SurroundingsError
-
-    try:
-        return context.services.hub().find(reference).is_complete
-    except SurroundingsError:
-        return False
