@@ -11,7 +11,7 @@ from huggingface_hub import close_session
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QTabBar
+from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton, QTabBar
 from pytestqt.qtbot import QtBot
 
 import studio.hub.session as hub_session
@@ -281,13 +281,14 @@ def test_a_folder_is_added_judged_and_deleted(
     QTest.keyClick(table, Qt.Key.Key_Return)
     assert window.context.services.document.recipe.model == ModelRef(source="folder", path=str(folder))
     wait(qtbot, lambda: page.step_state() == ("done", "my-llama · on disk"))
-    wait(qtbot, lambda: rows.rowCount() == 1)
-    table.selectRow(0)
+    wait(qtbot, lambda: window.context.tasks.idle)
+    assert table.currentIndex().row() == 0, "looking at the disk again keeps the selection"
     QTest.mouseClick(find(page, QPushButton, "Delete files…"), Qt.MouseButton.LeftButton)
     wait(qtbot, lambda: page.disk.dialog is not None)
     dialog = page.disk.dialog
     assert isinstance(dialog, ConfirmDialog) and "This frees" in text_of(dialog)
-    QTest.keyClick(QApplication.focusWidget() or dialog, Qt.Key.Key_Return)  # Enter takes the safe answer
+    QTest.keyClick(dialog, Qt.Key.Key_Return)  # Enter takes the safe answer
+    assert not dialog.isVisible()
     assert folder.is_dir()
     QTest.mouseClick(find(page, QPushButton, "Delete files…"), Qt.MouseButton.LeftButton)
     wait(qtbot, lambda: page.disk.dialog is not dialog)

@@ -113,11 +113,15 @@ class DiskTab(QWidget):
             self._stack.addWidget(page)
 
     def _found(self, scan: LocalScan) -> None:
+        selected = self.rows.model_at(self.table.currentIndex().row())
         self.rows.show(scan.models)
         self._stack.setCurrentWidget(self.table if scan.models else self._nothing)
         self._note.setText("\n".join(str(words_for(problem)) for problem in scan.problems))
         self._note.setVisible(bool(scan.problems))
         self.counted.emit(len(scan.models))
+        row = next((at for at, model in enumerate(scan.models) if selected and model.path == selected.path), None)
+        if row is not None:
+            self.table.selectRow(row)  # a look at the disk must not take the selection away
         self._row_changed(self.table.currentIndex(), QModelIndex())  # taking the focus may have chosen a row already
         models = [model for model in scan.models if model.verdict.state == "trainable" and model.is_complete]
         services = self._context.services
