@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
@@ -54,6 +55,8 @@ class RunTable(QAbstractTableModel):
         self._pages: dict[int, list[RunRow]] = {}
         self._wanted: set[int] = {0}
         self._again = False
+        self.is_held: Callable[[], bool] = lambda: False
+        """Whether what is read must wait, because a cell is being edited; the table asks for a refresh afterwards."""
         self.everything: int | None = None
         self.ticked: dict[str, int] = {}
         """Run id → slot 1 to 8. A run keeps its slot as long as it is ticked."""
@@ -229,7 +232,7 @@ class RunTable(QAbstractTableModel):
         self._reads.request(work, self._take, self.failed.emit)
 
     def _take(self, read: _Read) -> None:
-        if read.query != self._query:
+        if read.query != self._query or self.is_held():
             return
         reset = read.total != self._total or [*read.pages] != [*self._pages]
         if reset:

@@ -122,9 +122,7 @@ class ComparePanel(QWidget):
             return
         settings = data.comparison.settings
         differ = sum(row.differs for row in settings)
-        self._settings.meta.setText(
-            tr("{count} of {total} differ", count=number(differ), total=number(len(settings)))
-        )
+        self._settings.meta.setText(tr("{count} of {total} differ", count=number(differ), total=number(len(settings))))
         model = settings_model(data, self.differences.isChecked())
         _replace(self._settings, compare_table(tr("Settings compared"), model, data.slots, numbers=False))
 

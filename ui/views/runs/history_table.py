@@ -140,6 +140,8 @@ class HistoryTable(DataTable):
         """The table's own keys."""
         row = self.currentIndex().row()
         key = event.key()
+        if self.is_editing:  # the Enter that ends an edit comes here too
+            return
         if key == Qt.Key.Key_Space and row >= 0:
             self.tick(row)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and row >= 0:

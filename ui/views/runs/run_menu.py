@@ -15,9 +15,7 @@ from ui.views.runs.history_table import HistoryTable
 from ui.views.runs.run_actions import HistoryActions
 
 
-def run_menu(
-    run: RunRow, view: View, table: HistoryTable, acts: HistoryActions, delete: Callable[[], None]
-) -> QMenu:
+def run_menu(run: RunRow, view: View, table: HistoryTable, acts: HistoryActions, delete: Callable[[], None]) -> QMenu:
     """A menu that belongs to `view`, called "run-menu"."""
     menu = QMenu(view)
     menu.setObjectName("run-menu")

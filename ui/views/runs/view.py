@@ -152,8 +152,7 @@ class RunsView(View):
     def _runs_changed(self, changes: Changes) -> None:
         self.model.forget(changes.removed)
         if self._here:
-            if not self.table.is_editing:
-                self.model.refresh()
+            self.model.refresh()
             if changes.changed & self.model.ticked.keys():
                 self._compare()
 
@@ -209,6 +208,7 @@ class RunsView(View):
         self.count = Text("", size=12, tone="tx2")
         self.more = IconButton("more", tr("Actions of the run"), kind="normal")
         self.table = HistoryTable(self.model)
+        self.model.is_held = lambda: self.table.is_editing
         self.compare = ComparePanel()
         new = Button(tr("New run"), icon="plus", kind="primary", size="medium", keys=shown(self._keys["new"].keys))
         new.clicked.connect(lambda: self.context.navigate("new"))
