@@ -28,7 +28,7 @@ from ui.widgets.segmented import SegmentedControl
 from ui.widgets.table import DataTable
 from ui.widgets.token_microscope import TokenMicroscope
 
-PATIENCE = 20_000
+PATIENCE = 60_000
 LENGTH = 128
 Open = Callable[[], tuple[MainWindow, DataPage]]
 
@@ -202,6 +202,7 @@ def test_tokens_of_the_selected_row(qtbot: QtBot, open_data_page: Open, rows: Pa
     click_row(page, 9)
     microscope = find(page, TokenMicroscope, "Token microscope")
     wait(qtbot, lambda: "row 10" in text_of(page.inspection.microscope))
+    wait(qtbot, lambda: len(microscope._tokens) > LENGTH)
     tokens = microscope._tokens
     assert len(tokens) > LENGTH and [token.cut for token in tokens].index(True) == LENGTH
     assert any(token.trained for token in tokens) and tokens[0].special
