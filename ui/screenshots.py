@@ -25,7 +25,9 @@ from ui.services import Services
 from ui.shell.main_window import MainWindow
 from ui.tr import PseudoLocale
 from ui.views.export import ExportView
+from ui.views.live import LiveView
 from ui.views.new_run import NewRunView
+from ui.views.runs import RunsView
 
 SIZE = (1440, 900)
 SETTLE_SECONDS = 20.0
@@ -60,13 +62,32 @@ def _predicted(window: MainWindow) -> bool:
     return shown and window.context.tasks.idle
 
 
+def _shows_a_run(window: MainWindow) -> bool:
+    view = window.pages.current_view()
+    shown = isinstance(view, LiveView) and (view.snapshot is not None or view.empty.isVisible())
+    return shown and window.context.tasks.idle
+
+
+def _compared(window: MainWindow) -> bool:
+    """The newest three runs side by side, where there are two."""
+    view = window.pages.current_view()
+    if not isinstance(view, RunsView) or view.model.everything is None:
+        return False
+    for row in range(min(3, view.model.rowCount())):
+        run = view.model.run_at(row)
+        if run is not None and run.id not in view.model.ticked:
+            view.model.toggle(run.id)
+    there = view.compare.data is not None or len(view.model.ticked) < 2
+    return there and window.context.tasks.idle
+
+
 SHOTS: tuple[Shot, ...] = (
     Shot("01-model", "new", {"step": "model"}),
     Shot("02-data", "new", {"step": "data"}),
     Shot("03-plan", "new", {"step": "method", "level": "basic"}, _with_the_demo, _planned),
     Shot("10-advanced", "new", {"step": "method", "level": "advanced"}, _with_the_demo, _planned),
-    Shot("04-live", "live"),
-    Shot("05-compare", "runs"),
+    Shot("04-live", "live", settled=_shows_a_run),
+    Shot("05-compare", "runs", settled=_compared),
     Shot("07-export", "export", {}, lambda window: None, _predicted),
     Shot("08-doctor", "doctor"),
     Shot("08b-first-start", "welcome"),

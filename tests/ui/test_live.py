@@ -18,6 +18,7 @@ from ui.appearance import Appearance
 from ui.shell.main_window import MainWindow
 from ui.views.live import LiveView
 from ui.widgets.empty_state import EmptyState
+from ui.widgets.table import DataTable
 from ui.widgets.text import Text
 
 
@@ -264,8 +265,9 @@ def test_the_page_shows_the_recipe_that_was_launched_not_the_form(bench: Bench) 
     view = shown(bench, window, "training")
     window.context.services.document.set("learning_rate", 9e-3)
     find(view, QToolButton, "Events or settings: Settings").click()
-    words = _words(view)
-    assert "0.0002" in words and "0.009" not in words
+    model = find(view, DataTable, "Settings of the run").model()
+    told = {model.index(row, 0).data(): model.index(row, 1).data() for row in range(model.rowCount())}
+    assert (told["Learning rate"], told["LoRA rank"]) == ("0.0002", "8")
 
 
 def test_switcher_and_two_runs_of_one_name(bench: Bench) -> None:

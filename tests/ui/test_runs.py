@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QCheckBox, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QLineEdit, QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from engine.protocol import events as e
@@ -229,8 +229,8 @@ def test_two_runs_compared_by_space(bench: Bench) -> None:
     loss = next(row for row in _cells(bench, view, "Results compared", 3) if row[0] == "Best evaluation loss")
     assert loss[3] == "+0.900 ≠", "another base model: not judged"
     assert view.compare.unlike.isVisible() and "other base model" in view.compare.unlike_text.text()
-    answers = [area.accessibleName() for area in view.compare.findChildren(object) if hasattr(area, "accessibleName")]
-    assert any("A  first" in name for name in answers)
+    answers = [area.accessibleName() for area in view.compare.findChildren(QScrollArea) if area.isVisible()]
+    assert "Answer of A  first" in answers and len([name for name in answers if name.startswith("Answer")]) == 3
     assert_walkable(view)
 
 

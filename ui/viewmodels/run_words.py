@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import msgspec
@@ -165,7 +166,7 @@ def log_words(content: dict[str, object]) -> str:
         return "  ".join(part for part in (phase_words(str(content.get("phase"))), count, ended) if part)
     told = _told(kind, content)
     if told is None:
-        return kind
+        return tr(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).capitalize())
     return "  ".join(part for part in (tr("step {step}", step=number(_figure(content, "step"))), *told[1:3]) if part)
 
 

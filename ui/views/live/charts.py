@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -15,7 +16,6 @@ from ui.views.live.marks import Marks
 from ui.widgets.chart_card import AXES, ChartCard, ChartState
 from ui.widgets.chart_series import Axis, Points
 from ui.widgets.segmented import SegmentedControl
-
 
 LANE_LABEL = 48
 """Room at the left of the loss chart, so that the lane's word stands clear of its marks."""
@@ -50,7 +50,7 @@ class LiveCharts(QWidget):
             card.plot.next_axis.connect(self._next_axis)
             card.plot.getPlotItem().getAxis("left").setStyle(maxTickLevel=0)
             card.plot.getPlotItem().vb.sigXRangeChanged.connect(lambda box, _range, card=card: self._follow_x(card))
-        for key in ("loss", "grad_norm"):
+        for key in ("loss", "grad_norm", "tokens_per_second"):
             self.cards[key].plot.getPlotItem().getAxis("left").word = None  # as many digits as the ticks need
         self.loss.plot.getPlotItem().getAxis("left").setWidth(LANE_LABEL)
         self.loss.plot.getPlotItem().getAxis("left").setTickDensity(2.0)
@@ -108,6 +108,7 @@ class LiveCharts(QWidget):
         points = shot.points[key]
         if card.isVisible() or not card.plotted(key)[0].size:  # a hidden chart skips, but is not found empty
             card.set_points(key, points)
+            _level(card, points)
 
     def _draw_marks(self, shot: Snapshot) -> None:
         steps = sorted({event.step for event in shot.events if event.kind == "NonFiniteSeen"})
@@ -153,3 +154,13 @@ class LiveCharts(QWidget):
             grid.setColumnStretch(column, 1)
         grid.setRowStretch(0, 21)
         grid.setRowStretch(1, 10)
+
+
+def _level(card: ChartCard, points: Points) -> None:
+    """A curve that is one value throughout stands in the middle of a scale from zero, not on a made-up one."""
+    box = card.plot.getPlotItem().vb
+    finite = points.value[np.isfinite(points.value)]
+    if len(finite) and finite[0] > 0 and (finite == finite[0]).all() and not card.logarithmic:
+        box.setYRange(0, 2 * float(finite[0]), padding=0)
+    elif not box.autoRangeEnabled()[1]:
+        box.enableAutoRange(axis="y")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from studio.planning import CATEGORIES, Budget, Plan
@@ -127,6 +128,7 @@ class MemoryCard(Card):
             rows.addWidget(Text(label, size=12, weight=500), row, 0)
             if key == "cpu_percent":
                 rows.addWidget(self.cpu, row, 1)
+            self.figures[key].setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             rows.addWidget(self.figures[key], row, 2)
         self.body.addLayout(rows)
         self.body.addStretch(1)

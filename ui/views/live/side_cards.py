@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from studio.recipes import FIELDS, GROUP_LABELS, Recipe, value_or_default
+from studio.recipes import FIELDS, Recipe, value_or_default
 from studio.recipes.setting_text import setting_text
 from studio.runs.rows import SampleRow
 from ui.format import number
@@ -15,12 +15,12 @@ from ui.tr import plural, tr
 from ui.viewmodels.live_run import Snapshot
 from ui.viewmodels.run_words import EventWords, event_words
 from ui.widgets.button import IconButton
-from ui.widgets.card import Card, NameValues
+from ui.widgets.card import Card
 from ui.widgets.cells import SECOND_LINE_ROLE, TONE_ROLE, TextDelegate
 from ui.widgets.chart_table import RowsModel
 from ui.widgets.segmented import SegmentedControl
 from ui.widgets.table import DataTable
-from ui.widgets.text import Rule, Text
+from ui.widgets.text import Text
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -61,10 +61,7 @@ class EventsCard(Card):
         self.table.horizontalHeader().setStretchLastSection(True)
         self.none = Text(tr("Checkpoints, evaluations and warnings appear here."), size=12, tone="tx3", wrap=True)
         self.none.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.settings = QScrollArea()
-        self.settings.setWidgetResizable(True)
-        self.settings.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.settings.setAccessibleName(tr("Settings of the run"))
+        self.settings = DataTable(tr("Settings of the run"), density="dense")
         self._stack = QStackedWidget()
         for page in (self.none, self.table, self.settings):
             self._stack.addWidget(page)
@@ -90,7 +87,10 @@ class EventsCard(Card):
         self.meta.setText(plural(alarms, "{count} to look at", "{count} to look at") if alarms else "")
         if shot.recipe is not None and shot.recipe != self._recipe:
             self._recipe = shot.recipe
-            self.settings.setWidget(settings_page(shot.recipe))
+            self._settings_model = SettingsModel(shot.recipe)
+            self.settings.setModel(self._settings_model)
+            self.settings.set_column(0, 124)
+            self.settings.set_column(1, None)
         self._switched(self.switch.value)
 
     def _switched(self, value: object) -> None:
@@ -98,29 +98,22 @@ class EventsCard(Card):
         self._stack.setCurrentWidget(page)
 
 
-def settings_page(recipe: Recipe) -> QWidget:
-    """Every setting with its label and value, by group, as the engine was given it."""
-    page = QWidget()
-    page.setProperty("scrolled", True)
-    card = Card(surface="well")
-    column = card.body
-    for group, label in GROUP_LABELS.items():
-        rows = NameValues(150)
-        shown = 0
+class SettingsModel(RowsModel):
+    """Every setting with its value as the engine was given it, in the order of the schema."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        rows = []
         for key, spec in FIELDS.items():
-            text = setting_text(value_or_default(recipe, key)) if spec.group == group else ""
+            text = setting_text(value_or_default(recipe, key))
             if text:
-                rows.set_row(tr(spec.label), tr(spec.choice_label(text)) if spec.choices else text)
-                shown += 1
-        if shown:
-            column.addWidget(Text(tr(label), size=12, weight=600, tone="tx2"))
-            column.addWidget(rows)
-            column.addWidget(Rule())
-    column.addStretch(1)
-    outer = QHBoxLayout(page)
-    outer.setContentsMargins(4, 0, 8, 4)
-    outer.addWidget(card)
-    return page
+                rows.append([tr(spec.label), tr(spec.choice_label(text)) if spec.choices else text])
+        super().__init__([tr("Setting"), tr("Value")], rows)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """The texts; the tooltip has the whole of one that is cut."""
+        if role == TONE_ROLE:
+            return "tx1" if index.column() else "tx2"
+        return super().data(index, Qt.ItemDataRole.DisplayRole if role == Qt.ItemDataRole.ToolTipRole else role)
 
 
 class SamplesCard(Card):

@@ -228,8 +228,8 @@ class LiveView(View):
         out.clone_wanted.connect(self._clone)
         bound: dict[str, Callable[[], object]] = {
             "log": self.page.toggle_log,
-            "save": lambda: head.checkpoint.isVisible() and head.checkpoint.click(),
-            "pause": lambda: head.pause.isVisible() and head.pause.click(),
+            "save": lambda: _press(head.checkpoint),
+            "pause": lambda: _press(head.pause),
             "previous": lambda: self.page.samples.go(-1),
             "next": lambda: self.page.samples.go(1),
         }
@@ -251,3 +251,9 @@ class LiveView(View):
 
     def _open_folder(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.context.services.home.run(self.run_id).path)))
+
+
+def _press(button: Button) -> None:
+    """A key does what its button does, where the button is there."""
+    if button.isVisible():
+        button.click()
