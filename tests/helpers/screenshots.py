@@ -33,11 +33,12 @@ _SHAPE: dict[str, Any] = {  # Any: the values of a config.json
 
 
 def make_session(studio: Studio, root: Path) -> Recipe:
-    """Two finished runs, exports of one, and a third run that still trains. Returns the recipe of the first."""
-    recipe = small_session_recipe(root, maximum_steps=60, evaluate_every=6, checkpoint_every=6, keep_last=3)
+    """Two finished runs, exports of one, and a third run that still trains. Returns the recipe of the exported one."""
+    every: dict[str, object] = {"maximum_steps": 60, "evaluate_every": 6, "checkpoint_every": 6, "keep_last": 3}
+    smaller = small_session_recipe(root, learning_rate=3e-3, lora_rank=8, **every)
+    finish(studio, smaller, name="questions-lora-r8", tags=("smaller",))
+    recipe = small_session_recipe(root, **every)
     first = finish(studio, recipe, name="questions-lora-r16", tags=("baseline",))
-    finish(studio, small_session_recipe(root, maximum_steps=60, evaluate_every=6, learning_rate=3e-3, lora_rank=8),
-           name="questions-lora-r8", tags=("smaller",))  # fmt: skip
     for kind in ("peft", "merged"):
         export(studio, first, kind)
     going = small_session_recipe(root, maximum_steps=40_000, epochs=10_000.0, evaluate_every=50, checkpoint_every=200)

@@ -109,6 +109,7 @@ def test_checkpoints_by_mouse_and_keys(bench: Bench, trained: tuple[Path, str]) 
     assert_walkable(view)
 
 
+@pytest.mark.scenario("S32")
 def test_a_real_export_turns_green(bench: Bench, trained: tuple[Path, str]) -> None:
     window = bench.window("export", run=trained[1])
     view = shown(bench, window)
@@ -123,6 +124,7 @@ def test_a_real_export_turns_green(bench: Bench, trained: tuple[Path, str]) -> N
     assert says(view.result, "greedy text matches 3 of 3") and says(view.result, "limit")
     record = json.loads((target / "anneal-export.json").read_text())
     assert record["complete"] and record["run"] == trained[1]
+    assert record["checkpoint_step"] == view._step and len(record["checkpoint_sha256"]) == 64
     size = sum(path.stat().st_size for path in target.iterdir())
     assert predicted is not None and abs(size - predicted) < 0.2 * size
     bench.until(lambda: "Fine-tuned with Anneal Studio" in view.preview.text.toPlainText())

@@ -121,6 +121,7 @@ class ExportsCard(Card):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self._empty = Text(tr("Nothing exported yet. What you export stays listed here."), tone="tx3")
         self._rows: dict[object, QWidget] = {}
+        self._show(())
 
     def refresh(self, jobs: Sequence[Job], exports: Sequence[ExportRow]) -> None:
         """Show them. A line that is shown already stays the same widget, so that it keeps its focus."""

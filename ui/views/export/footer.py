@@ -31,14 +31,15 @@ class ExportFooter(QWidget):
         row = QHBoxLayout()
         row.setContentsMargins(20, 0, 20, 0)
         row.setSpacing(12)
-        row.addWidget(self.what)
+        middle = Qt.AlignmentFlag.AlignVCenter  # or the buttons' height would be all that the row may have
+        row.addWidget(self.what, 0, middle)
         row.addWidget(self.note, 1)
-        row.addWidget(self.open)
-        row.addWidget(self.export)
+        row.addWidget(self.open, 0, middle)
+        row.addWidget(self.export, 0, middle)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(Rule(), 0, Qt.AlignmentFlag.AlignTop)
+        column.addWidget(Rule())
         column.addLayout(row, 1)
 
     def say(self, what: str, refused: str, *, warns: bool = False) -> None:

@@ -28,7 +28,7 @@ class CheckRow(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.name, self.value = Text("", size=12, tone="tx2"), Text("", size=12, weight=500)
+        self.name, self.value = Text("", size=12, tone="tx2", elide=True), Text("", size=12, weight=500)
         self.icon = IconLabel("disc-check", "good", 14)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -89,8 +89,9 @@ class CheckpointTimeline(QWidget):
         x = self._px(_LEFT) + self._px(30) + (width * (mark.step - first) / span if len(steps) > 1 else width / 2)
         low, high = self._range()
         top, bottom = self._px(_TOP), self.height() - self._px(_BOTTOM) - self._px(10)
-        if mark.evaluation_loss is None:
-            return QPointF(x, (top + bottom) / 2)
+        if mark.evaluation_loss is None:  # on the axis, where no value can be read into it
+            judged = any(other.evaluation_loss is not None for other in self.marks)
+            return QPointF(x, self.height() - self._px(_BOTTOM) if judged else (top + bottom) / 2)
         return QPointF(x, bottom - (bottom - top) * (mark.evaluation_loss - low) / (high - low))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
