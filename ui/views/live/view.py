@@ -105,6 +105,8 @@ class LiveView(View):
             self._reader = LiveReader(self.context.services, run_id)
             self._log = RunLog(self.context.services, run_id)
             self.page.forget()
+            self._reads.cancel()  # what is on its way belongs to the last run
+            self._again = False
             self._tail.now()
         self.refresh()
 
