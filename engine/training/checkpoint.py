@@ -88,12 +88,14 @@ class SavedCheckpoint:
 
 
 def save_checkpoint(target: Path, files: list[TensorFile], manifest: CheckpointManifest) -> SavedCheckpoint:
-    """Write a checkpoint to `target`. An existing complete one of the same step stays as it is.
+    """Write a checkpoint to `target`. Of an existing complete one of the same step the tensors stay; an evaluation that
+    it does not know yet is noted in it.
 
     Raises SurroundingsError ("disk_full", …); nothing is left behind then.
     """
     began = time.monotonic()
     if (target / MANIFEST).is_file():
+        _note_evaluation(target, manifest.state)
         return _described(target, began)
     require_space(target.parent, sum(entry.bytes for file in files for entry in file.entries) + (1 << 20))
     temporary = temporary_beside(target)
@@ -105,7 +107,7 @@ def save_checkpoint(target: Path, files: list[TensorFile], manifest: CheckpointM
             digest = write_safetensors(path, file.entries, file.read, {"format": "pt"})
             records[file.name] = FileRecord(digest, path.stat().st_size)
         whole = msgspec.structs.replace(manifest, files=records)
-        write_atomically(temporary / MANIFEST, msgspec.json.format(msgspec.json.encode(whole), indent=1))
+        _write_manifest(temporary, whole)
         sync_folder(temporary)
         if target.exists():  # left by a kill in the middle of deleting: no manifest, so no checkpoint
             shutil.rmtree(target)
@@ -114,6 +116,20 @@ def save_checkpoint(target: Path, files: list[TensorFile], manifest: CheckpointM
         shutil.rmtree(temporary, ignore_errors=True)
         raise disk_error(error, target) from error
     return _described(target, began)
+
+
+def _write_manifest(folder: Path, manifest: CheckpointManifest) -> None:
+    write_atomically(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+
+
+def _note_evaluation(target: Path, state: TrainingState) -> None:
+    before = read_manifest(target)
+    if before.state.evaluation_loss is not None or state.evaluation_loss is None:
+        return
+    try:
+        _write_manifest(target, msgspec.structs.replace(before, state=state))
+    except OSError as error:
+        raise disk_error(error, target) from error
 
 
 def _described(target: Path, began: float) -> SavedCheckpoint:

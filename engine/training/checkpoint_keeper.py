@@ -11,6 +11,7 @@ from engine.protocol.events import CheckpointDeleted, CheckpointFailed, Checkpoi
 from engine.protocol.folder import RunFolder
 from engine.training.checkpoint import (
     CheckpointManifest,
+    checkpoint_hash,
     delete_checkpoint,
     read_manifest,
     save_checkpoint,
@@ -51,13 +52,13 @@ class CheckpointKeeper:
         )
         files = trained_files(self.executor, self.schedule, self.template.method)
         path = self.folder.checkpoint(state.step)
-        already_there = (state.step, path) in self.folder.checkpoints()
+        before = checkpoint_hash(path) if (state.step, path) in self.folder.checkpoints() else None
         try:
             saved = save_checkpoint(path, files, manifest)
         except SurroundingsError as error:
             self.events.write(CheckpointFailed(**self.events.stamp(), problem=error.problem()))
             return error.problem()
-        if not already_there:
+        if saved.sha256 != before:
             self.events.write(
                 CheckpointSaved(
                     **self.events.stamp(),

@@ -62,8 +62,9 @@ class Trainer:
             raise SurroundingsError(problem.code, problem.message, f"{problem.remedy} Then resume the run.")
 
     def _steps(self) -> None:
-        if self.progress.step == 0:
+        if self.progress.step == 0 or self._evaluation_was_cut_off():
             self.evaluator.examine()
+            self._save_if_best()
         clock = Clock()
         while self.progress.step < self.timeline.total_steps:
             self.watch.tick()
@@ -106,19 +107,29 @@ class Trainer:
         )
 
     def _at_boundary(self) -> None:
-        step, total = self.progress.step, self.timeline.total_steps
-        is_last = step == total
-        every = self.timeline.evaluate_every_steps
-        if is_last or (every and step % every == 0):
+        step, is_last = self.progress.step, self.progress.step == self.timeline.total_steps
+        if self._evaluation_is_due():
             self.evaluator.examine()
         due = self.timeline.checkpoint_every_steps and step % self.timeline.checkpoint_every_steps == 0
         if due and not is_last:
             self.keeper.save("schedule")
         elif self.watch.controls.checkpoint_wanted and not is_last:
             self.keeper.save("asked")
-        elif self.keeper.keep_best and self.progress.is_best_now and not is_last:
-            self.keeper.save("best")
+        elif not is_last:
+            self._save_if_best()
         self.watch.controls.checkpoint_wanted = False
+
+    def _evaluation_is_due(self) -> bool:
+        step, every = self.progress.step, self.timeline.evaluate_every_steps
+        return step == self.timeline.total_steps or (every > 0 and step % every == 0)
+
+    def _evaluation_was_cut_off(self) -> bool:
+        """A stop in the middle of an evaluation saves the step without its result: it is made up for at the resume."""
+        return self._evaluation_is_due() and self.progress.evaluated_step != self.progress.step
+
+    def _save_if_best(self) -> None:
+        if self.keeper.keep_best and self.progress.is_best_now:
+            self.keeper.save("best")
 
     def _finished(self, seconds: float) -> None:
         progress = self.progress
