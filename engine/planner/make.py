@@ -116,6 +116,7 @@ def _timeline(
     accumulation = recipe.gradient_accumulation_steps
     step_seconds = micro.seconds * accumulation + update.seconds
     tokens = recipe.micro_batch_size * recipe.sequence_length * accumulation
+    filled = statistics.packing_efficiency if statistics else 1.0  # as runs report it: padding is no token
     steps = count_steps(recipe, statistics) if statistics else None
     evaluation_seconds = evaluate.seconds * statistics.evaluation.micro_batches if statistics else 0.0
     return Timeline(
@@ -128,7 +129,7 @@ def _timeline(
         tokens_per_step=tokens,
         trained_tokens_per_epoch=statistics.training.trained_tokens if statistics else 0,
         step_seconds=step_seconds,
-        tokens_per_second=tokens / step_seconds,
+        tokens_per_second=tokens * filled / step_seconds,
         total_seconds=(steps.total * step_seconds + steps.evaluations * evaluation_seconds) if steps else 0.0,
         flops_per_step=micro.flops * accumulation + update.flops,
         measured=machine.measured,

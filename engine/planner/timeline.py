@@ -40,7 +40,7 @@ def count_steps(recipe: ResolvedRecipe, statistics: DataStatistics) -> Steps:
     return Steps(
         total=total,
         per_epoch=per_epoch,
-        warmup=math.ceil(recipe.warmup_ratio * total),
+        warmup=math.ceil(round(recipe.warmup_ratio * total, 9)),
         evaluate_every=interval(recipe.evaluate_every, total) if evaluates else 0,
         checkpoint_every=interval(recipe.checkpoint_every, total),
     )

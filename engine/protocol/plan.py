@@ -103,7 +103,11 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
-    """Steps and the times predicted for them."""
+    """Steps and the times predicted for them.
+
+    `tokens_per_step` counts every position, `tokens_per_second` real tokens, as a run reports them (all positions where
+    the data was not measured).
+    """
 
     total_steps: int
     steps_per_epoch: float

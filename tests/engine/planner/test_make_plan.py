@@ -146,6 +146,18 @@ def test_steps_intervals_and_evaluations() -> None:
     assert partial.total == 11
 
 
+def test_a_share_of_steps_is_not_rounded_up_by_the_last_bit() -> None:
+    steps = count_steps(recipe(gradient_accumulation_steps=1, warmup_ratio=0.07), statistics(micro_batches=100))
+    assert 0.07 * 100 > 7  # floating point
+    assert steps.warmup == 7
+
+
+def test_the_predicted_speed_counts_real_tokens_as_a_run_does() -> None:
+    made = plan(gradient_accumulation_steps=8)
+    positions = made.timeline.tokens_per_step / made.timeline.step_seconds
+    assert made.timeline.tokens_per_second == pytest.approx(0.9 * positions)  # packing fills 90 % of the positions
+
+
 def test_no_evaluation_rows_means_no_evaluations() -> None:
     assert plan(data=statistics(evaluation=0)).timeline.evaluations == 0
 
