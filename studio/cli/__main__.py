@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import sqlite3
 import sys
 import traceback
 from collections.abc import Sequence
 
-from engine.protocol.errors import Bug, EngineError, ProblemsError
+from engine.protocol.errors import Bug, EngineError, Problem, ProblemsError
 from studio.app import Studio, open_studio
 from studio.cli.command_list import COMMANDS
 from studio.cli.exit_codes import MEANINGS, ExitCode
@@ -66,8 +67,9 @@ def main(arguments: Sequence[str] | None = None, *, engine_command: Sequence[str
         output.note(f"error: {error}")
         output.result({"problems": [error.problem()]})
         return int(ExitCode.BUG if isinstance(error, Bug) else ExitCode.SURROUNDINGS)
-    except OSError as error:
+    except (OSError, sqlite3.OperationalError) as error:  # the latter: the history's disk is full or may not be written
         output.note(f"error: {error}")
+        output.result({"problems": [Problem("system", str(error))]})
         return int(ExitCode.SURROUNDINGS)
     except KeyboardInterrupt:
         output.note("Interrupted.")

@@ -13,13 +13,14 @@ from studio.runs.rows import RunRow
 _CODES = {"failed": ExitCode.RUN_FAILED, "lost": ExitCode.RUN_FAILED, "stopped": ExitCode.STOPPED}
 
 
-def settled(studio: Studio, run_id: str, *, patience_seconds: float = 10.0) -> RunRow:
-    """The run's row once the history has read the end that its engine wrote (another process may be reading)."""
+def settled(studio: Studio, run_id: str, *, attempt: int = 0, patience_seconds: float = 10.0) -> RunRow:
+    """The run's row once the history has read the end that the engine of that attempt (or a later one) wrote; another
+    process may be the one that reads."""
     deadline = time.monotonic() + patience_seconds
     while True:
         studio.runs.refresh()
         row = studio.store.run(run_id)
-        if not row.is_active or time.monotonic() > deadline:
+        if (not row.is_active and row.attempt >= attempt) or time.monotonic() > deadline:
             return row
         time.sleep(0.05)
 

@@ -11,18 +11,27 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
+from engine.protocol.errors import SurroundingsError
 from studio.runs.migrations import history
 
 BUSY_SECONDS = 20.0
 
 
 def open_history(path: Path) -> Database:
-    """A connection that any thread may use in turn (the store serialises). Creates and migrates as needed."""
+    """A connection that any thread may use in turn (the store serialises). Creates and migrates as needed.
+
+    Raises SurroundingsError("history.unusable") where it is locked, may not be written or has no room.
+    """
     try:
         return _open(path)
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise  # locked, disk full, no permission: the file may be perfectly good
+        if isinstance(error, sqlite3.OperationalError):  # the file itself may be perfectly good
+            raise SurroundingsError(
+                "history.unusable",
+                f"The history {path} cannot be used: {error}.",
+                "Check the disk and the permissions of its folder, or choose another home.",
+                path=str(path),
+            ) from error
         _move_aside(path)
         return _open(path)
 

@@ -37,7 +37,8 @@ class RunStore:
 
     def fingerprints(self) -> dict[str, int]:
         """Run → a number that differs when its row does: what a process that does not ingest compares."""
-        return {row["id"]: hash(tuple(row)) for row in self._rows("SELECT * FROM runs")}
+        tagged = "(SELECT group_concat(tag, char(10)) FROM (SELECT tag FROM tags WHERE run = runs.id ORDER BY tag))"
+        return {row["id"]: hash(tuple(row)) for row in self._rows(f"SELECT *, {tagged} FROM runs")}
 
     def runs(self, query: RunQuery | None = None, *, offset: int = 0, limit: int = 100) -> list[RunRow]:
         """One page of runs."""

@@ -96,10 +96,7 @@ class HistoryWriter:
 
     def put(self, row: EventRow | SampleRow | CheckpointRow | ExportRow) -> None:
         """Insert or replace a row of the table that its type belongs to."""
-        table = {EventRow: "events", SampleRow: "samples", CheckpointRow: "checkpoints", ExportRow: "exports"}[
-            type(row)
-        ]
-        self._insert(table, {name: getattr(row, name) for name in row.__struct_fields__})
+        self._insert(_TABLES[type(row)], {name: getattr(row, name) for name in row.__struct_fields__})
 
     def mark_checkpoint_deleted(self, run: str, step: int) -> None:
         self._execute("UPDATE checkpoints SET deleted = 1 WHERE run = ? AND step = ?", run, step)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import secrets
+import time
 
 from engine.protocol.errors import SurroundingsError
 from studio.app import Studio
@@ -21,6 +22,9 @@ from studio.runs.follow import follow
 
 NAME = "train"
 HELP = "launch a recipe and follow the run"
+
+_SECONDS_BETWEEN_REFRESHES = 0.5
+"""While events come without a pause; a small model makes hundreds a second."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,19 +55,22 @@ def run(studio: Studio, given: argparse.Namespace, output: Output) -> ExitCode:
 def follow_to_end(studio: Studio, run_id: str, output: Output, *, after_attempt: int = 0) -> ExitCode:
     """Tell the run until its engine has ended; of a resumed one only the attempts after `after_attempt`.
     See the module about Ctrl-C."""
-    teller, asked = Teller(output), False
+    teller, asked, heard, refresh_at = Teller(output), False, False, 0.0
     events = follow(studio.runs.folder(run_id), lambda: studio.runs.is_alive(run_id))
     while True:
         try:
             for event in events:
-                studio.runs.refresh()
+                if event is None or time.monotonic() >= refresh_at:
+                    studio.runs.refresh()
+                    refresh_at = time.monotonic() + _SECONDS_BETWEEN_REFRESHES
                 if event is not None and event.attempt > after_attempt:
+                    heard = True
                     teller.tell(event)
-            failure = studio.runs.start_failure(run_id)
+            failure = None if heard else studio.runs.start_failure(run_id)
             if failure is not None:
                 output.problems([failure])
                 return ExitCode.RUN_FAILED
-            return tell_end(settled(studio, run_id), output)
+            return tell_end(settled(studio, run_id, attempt=after_attempt + 1 if heard else 0), output)
         except KeyboardInterrupt:
             if asked:
                 output.note(f"{run_id} goes on by itself. See it with: anneal watch {run_id}")

@@ -13,8 +13,10 @@ import pytest
 
 from engine.protocol import events as e
 from engine.protocol.codec import to_line
+from engine.protocol.errors import SurroundingsError
 from engine.protocol.recipe import resolve, to_yaml
 from studio.home import Home, open_home
+from studio.runs.database import open_history
 from studio.runs.identity import new_run_id
 from studio.runs.query import RunQuery
 from studio.runs.store import RunStore
@@ -239,6 +241,9 @@ def test_a_second_window_reads_what_the_first_ingests_and_takes_over(
     assert not other.runs.refresh()
     workshop.runs.refresh()
     assert other.runs.refresh().changed == {run}
+    workshop.runs.change(run, tags=["tagged elsewhere"])
+    workshop.runs.refresh()
+    assert other.runs.refresh().changed == {run}
     workshop.close()
     with workshop.home.run(run).events.open("ab") as file:
         file.write(to_line(step_event(5)))
@@ -293,6 +298,15 @@ def test_search_filters_sort_and_pages(workshop: Workshop) -> None:
     assert [row.id for row in by_step] == runs
     assert [row.id for row in store.runs(RunQuery(sort="step", archived=None), offset=1, limit=1)] == [runs[1]]
     assert store.tags() == [("keep", 1)]
+
+
+def test_a_history_that_cannot_be_opened_is_the_surroundings_fault(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    path.mkdir()  # as a full disk or a folder without permission: SQLite cannot open it
+    with pytest.raises(SurroundingsError) as caught:
+        open_history(path)
+    assert caught.value.code == "history.unusable"
+    assert path.is_dir()
 
 
 def test_a_damaged_history_is_moved_aside_and_rebuilt(workshop: Workshop) -> None:
