@@ -61,7 +61,8 @@ def setting_text(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return f"{value:.12g}"
+        short = f"{value:.12g}"
+        return short if float(short) == value else repr(value)
     if isinstance(value, ModelRef):
         revision = f"@{value.revision}" if value.revision else ""
         return value.path if value.source == "folder" else value.repository + revision
