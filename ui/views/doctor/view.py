@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from studio.machine import MachineSpec
 from studio.machine.doctor import Check, examine, hub_address, versions
 from studio.machine.report import doctor_report
+from ui import theme as themes
 from ui.bridge import Latest
 from ui.context import Command, Context
 from ui.format import clock
@@ -27,6 +28,8 @@ from ui.views.doctor.machine_pane import MachinePane
 from ui.widgets.error_card import ErrorCard
 from ui.widgets.toast import Message
 from ui.wording import words_for
+
+_PANE_FROM = 1160
 
 
 class DoctorView(View):
@@ -86,6 +89,11 @@ class DoctorView(View):
             Command(tr("Copy the doctor's report"), self.copy_report, icon="copy"),
             Command(tr("Measure this machine"), self.measure, icon="bolt"),
         ]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window the checks take the room; Storage and the command field have the rest."""
+        super().resizeEvent(event)
+        self.pane.setVisible(self.width() >= themes.current().px(_PANE_FROM))
 
     def examine(self) -> None:
         """Run all checks."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from studio.exports.service import ExportFormat
+from ui import theme as themes
 from ui.views.export.checkpoints_card import CheckpointsCard
 from ui.views.export.export_error import ExportErrorCard
 from ui.views.export.exports_card import ExportsCard
@@ -25,6 +27,8 @@ class ExportContent(QWidget):
         self.exports = ExportsCard()
         self.result, self.preview, self.error = ResultCard(), CardPreview(), ExportErrorCard()
         self.footer = ExportFooter(export_keys)
+        self.exports.setMinimumHeight(themes.current().px(150))
+        self.preview.setMinimumHeight(themes.current().px(150))
         formats = QHBoxLayout()
         formats.setSpacing(12)
         for card in self.cards.values():
@@ -44,7 +48,9 @@ class ExportContent(QWidget):
         row.setSpacing(12)
         row.addLayout(left, 1)
         row.addWidget(side)
-        inner = QVBoxLayout()
+        inside = QWidget()
+        inside.setProperty("scrolled", True)
+        inner = QVBoxLayout(inside)
         inner.setContentsMargins(20, 12, 20, 12)
         inner.setSpacing(12)
         inner.addWidget(self.checkpoints)
@@ -52,7 +58,13 @@ class ExportContent(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(inner, 1)
+        area = QScrollArea()  # low windows scroll; nothing is squeezed
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(inside)
+        column.addWidget(area, 1)
         column.addWidget(self.footer)
         for pane, name in ((self.checkpoints, "checkpoints"), (self.exports, "exports"), (side, "result")):
             pane.setProperty("pane", name)

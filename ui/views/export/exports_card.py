@@ -86,9 +86,11 @@ class ExportLine(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 4, 0, 4)
         row.setSpacing(10)
-        row.addLayout(column, 1)
+        facts = Text(" · ".join(part for part in (size, when) if part), size=12, tone="tx2", elide=True)
+        facts.setMaximumWidth(facts.fontMetrics().horizontalAdvance(facts.text()) + 8)
+        row.addLayout(column, 3)
         row.addWidget(badge)
-        row.addWidget(Text(" · ".join(part for part in (size, when) if part), size=12, tone="tx2"))
+        row.addWidget(facts, 2)
         row.addWidget(details)
         row.addWidget(show)
 
