@@ -71,7 +71,7 @@ class Bench:
     def status(self, window: MainWindow, run: str, *statuses: str) -> None:
         """Wait until the history says so."""
         store = self.studio(window).store
-        self.until(lambda: store.count() > 0 and store.run(run).status in statuses)
+        self.until(lambda: any(row.id == run and row.status in statuses for row in store.runs()))
 
     def close(self, window: MainWindow, answer: str | None = None) -> list[str]:
         """Close a window, pressing `answer` in the question. Returns the buttons of the question, if there was one."""
