@@ -13,12 +13,13 @@
 //
 // Layout: logits bf16[rows, stride], the first `vocabulary` columns count, the others are written as zero; stride: a
 //         multiple of 8. targets i32[rows], weights, losses, correct f32[rows].
-// Grid:   a block of 1024 threads a row, cached · 16 bytes of dynamic shared memory. ordered_sum: one block.
+// Grid:   a block of 1024 threads a row, cached · 16 bytes of dynamic shared memory (evaluate: 512 threads, none).
+//         ordered_sum: one block of 1024.
 #include "bf16.cuh"
 #include "reduce.cuh"
 
-constexpr int THREADS = 1024, AHEAD = 4;
-constexpr float LOG2_E = 1.4426950408889634f, LOWEST = -1e30f;
+constexpr int THREADS = 1024, EVALUATE_THREADS = 512, AHEAD = 4, EVALUATE_AHEAD = 8;
+constexpr float LOG2_E = 1.4426950408889634f, LOWEST = -1e30f;  // below any logit, and finite: LOWEST − LOWEST is 0
 
 // exp2 at the rate of the hardware: relative error 2^-22, far below a bf16's 2^-9
 __device__ __forceinline__ float power(float x) {
@@ -44,15 +45,15 @@ __device__ __forceinline__ void add_pack(Softmax &a, const float (&z)[PACK]) {
   maximum = fmaxf(maximum, a.maximum);
   const float offset = maximum * LOG2_E;
   for (int i = 0; i < PACK; ++i) sum += power(z[i] * LOG2_E - offset);
-  a.sum = a.sum * power(a.maximum * LOG2_E - offset) + sum;
+  a.sum = a.sum * power((a.maximum - maximum) * LOG2_E) + sum;
   a.maximum = maximum;
 }
 
-// Columns past the vocabulary must not count.
+// Columns past the vocabulary must not count: exp2(−∞) is 0.
 __device__ __forceinline__ void read_logits(uint4 pack, int column, int vocabulary, float (&z)[PACK]) {
   unpack(pack, z);
   if (column + PACK > vocabulary)
-    for (int i = 0; i < PACK; ++i) z[i] = column + i < vocabulary ? z[i] : LOWEST;
+    for (int i = 0; i < PACK; ++i) z[i] = column + i < vocabulary ? z[i] : __int_as_float(0xff800000);
 }
 
 __device__ __forceinline__ Softmax block_softmax(Softmax mine, float2 *scratch) {
@@ -61,8 +62,8 @@ __device__ __forceinline__ Softmax block_softmax(Softmax mine, float2 *scratch) 
     join(mine, __shfl_xor_sync(ALL_LANES, mine.maximum, offset), __shfl_xor_sync(ALL_LANES, mine.sum, offset));
   if (threadIdx.x % WARP == 0) scratch[threadIdx.x / WARP] = make_float2(mine.maximum, mine.sum);
   __syncthreads();
-  const float2 other = scratch[threadIdx.x % WARP];
-  Softmax all = {other.x, other.y};
+  Softmax all = {LOWEST, 0.0f};
+  if (threadIdx.x % WARP < blockDim.x / WARP) all = {scratch[threadIdx.x % WARP].x, scratch[threadIdx.x % WARP].y};
 #pragma unroll
   for (int offset = WARP / 2; offset; offset /= 2)
     join(all, __shfl_xor_sync(ALL_LANES, all.maximum, offset), __shfl_xor_sync(ALL_LANES, all.sum, offset));
@@ -70,6 +71,7 @@ __device__ __forceinline__ Softmax block_softmax(Softmax mine, float2 *scratch) 
 }
 
 // Each thread's share of a row, AHEAD packs in flight; keeps the first `cached` packs in `cache`.
+template <int THREADS, int AHEAD>
 __device__ __forceinline__ Softmax online_pass(const bf16 *row, int packs, int vocabulary, int cached, uint4 *cache) {
   Softmax mine = {LOWEST, 0.0f};
   for (int start = threadIdx.x; start < packs; start += THREADS * AHEAD) {
@@ -106,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const bool known = unsigned(target) < unsigned(vocabulary);
   const float at_target = known ? to_float(row[target]) : __int_as_float(0x7fc00000);
   // The barrier inside comes after every thread's read of the target's logit, which is overwritten below.
-  const Softmax all = block_softmax(online_pass(row, packs, vocabulary, cached, cache), scratch);
+  const Softmax all = block_softmax(online_pass<THREADS, AHEAD>(row, packs, vocabulary, cached, cache), scratch);
   if (threadIdx.x == 0) losses[blockIdx.x] = weight * (all.maximum + logf(all.sum) - at_target);
   const float offset = all.maximum * LOG2_E, factor = known ? weight / all.sum : at_target;
   const int steps = (packs + THREADS * AHEAD - 1) / (THREADS * AHEAD);
@@ -131,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(EVALUATE_THREADS)
     cross_entropy_evaluate(const bf16 *logits, const int *targets, const float *weights, float *losses, float *correct,
                            int rows, int vocabulary, int stride) {
   __shared__ float2 scratch[WARP];
@@ -144,11 +146,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     return;
   }
   if (threadIdx.x == 0) earliest = vocabulary;
-  const Softmax all = block_softmax(online_pass(row, packs, vocabulary, 0, nullptr), scratch);
+  const Softmax all = block_softmax(
+      online_pass<EVALUATE_THREADS, EVALUATE_AHEAD>(row, packs, vocabulary, 0, nullptr), scratch);
   const bool known = unsigned(target) < unsigned(vocabulary);
   const float at_target = known ? to_float(row[target]) : __int_as_float(0x7fc00000);
   if (at_target == all.maximum)  // only then does it matter which of equals comes first
-    for (int column = threadIdx.x; column < target; column += THREADS)
+    for (int column = threadIdx.x; column < target; column += EVALUATE_THREADS)
       if (to_float(row[column]) == all.maximum) atomicMin(&earliest, column);
   __syncthreads();
   if (threadIdx.x != 0) return;

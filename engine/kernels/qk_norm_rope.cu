@@ -11,12 +11,14 @@
 //         512); rows are `…_stride` elements apart (a multiple of 8). Only q and k heads are touched. y may be qkv
 //         where there are no weights (with weights the backward needs x); dx may be dy. table f32[tokens, head_dim / 2,
 //         2]; weights bf16[head_dim], both null or neither. partials f32[blocks, 2, head_dim]: q, then k.
-// Grid:   head_dim / 16 lanes (rounded up to a power of two) do HEADS heads of a token, eight elements of each half a
-//         lane; 128 threads a block. Weight gradient: `blocks` blocks stride over the same work.
+// Grid:   head_dim / 16 lanes (rounded up to a power of two) do one or two heads of a token, eight elements of each
+//         half a lane; 128 threads a block. Weight gradient: `blocks` blocks stride over the same work.
 #include "bf16.cuh"
 #include "reduce.cuh"
 
-constexpr int HEADS = 4, THREADS = 128;
+constexpr int THREADS = 128;
+// Heads a thread has in flight: more of them share the table's sines, fewer leave registers for more threads.
+constexpr int FORWARD_HEADS = 2, BACKWARD_HEADS = 1, WEIGHT_HEADS = 2;
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     rope_table(const int *positions, const float *frequencies, float *table, int tokens, int half, float scaling) {
@@ -27,13 +29,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   reinterpret_cast<float2 *>(table)[index] = make_float2(cosine * scaling, sine * scaling);
 }
 
-// What a thread works on: heads first … first + HEADS − 1 of a token, elements column … + 7 of both halves.
+// What a thread works on: heads from `first` of a token, elements column … + 7 of both halves.
 struct Work {
   int token, first, column, lanes;
   bool active;
   float cosine[PACK], sine[PACK];
 };
 
+template <int HEADS>
 __device__ __forceinline__ Work work_of(long long index, const float *table, int tokens, int heads, int head_dim) {
   Work work;
   work.lanes = 1;
@@ -67,8 +70,9 @@ __device__ __forceinline__ void read_halves(const bf16 *start, int half, float (
 extern "C" __global__ void __launch_bounds__(THREADS)
     qk_norm_rope_forward(const bf16 *qkv, const bf16 *q_weight, const bf16 *k_weight, const float *table, bf16 *y,
                          int tokens, int q_heads, int k_heads, int head_dim, int stride, int y_stride, float eps) {
+  constexpr int HEADS = FORWARD_HEADS;
   const int heads = q_heads + k_heads, half = head_dim / 2;
-  const Work work = work_of((long long)blockIdx.x * THREADS + threadIdx.x, table, tokens, heads, head_dim);
+  const Work work = work_of<HEADS>((long long)blockIdx.x * THREADS + threadIdx.x, table, tokens, heads, head_dim);
   uint4 packs[HEADS][2];
 #pragma unroll
   for (int j = 0; j < HEADS; ++j) {
@@ -106,19 +110,28 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The gradients of one thread's heads; adds to total[q or k][half] where WEIGHT.
-template <bool WEIGHT>
+template <int HEADS, bool WEIGHT>
 __device__ __forceinline__ void work_backward(const Work &work, const bf16 *dy, const bf16 *qkv, const bf16 *q_weight,
                                               const bf16 *k_weight, bf16 *dx, int q_heads, int heads, int head_dim,
                                               int dy_stride, int stride, int dx_stride, float eps,
                                               float (&total)[2][2][PACK]) {
   const int half = head_dim / 2;
+  uint4 packs[HEADS][4];
+#pragma unroll
+  for (int j = 0; j < HEADS; ++j) {  // loads first, so that they are in flight together
+    const int head = work.first + j, at = head * head_dim + work.column;
+    packs[j][0] = packs[j][1] = packs[j][2] = packs[j][3] = make_uint4(0, 0, 0, 0);
+    if (!work.active || head >= heads) continue;
+    const bf16 *upstream = dy + size_t(work.token) * dy_stride + at, *x = qkv + size_t(work.token) * stride + at;
+    packs[j][0] = load16(upstream), packs[j][1] = load16(upstream + half);
+    if (q_weight) packs[j][2] = load16(x), packs[j][3] = load16(x + half);
+  }
+#pragma unroll
   for (int j = 0; j < HEADS; ++j) {
-    const int head = work.first + j;
+    const int head = work.first + j, at = head * head_dim + work.column;
     const bool present = work.active && head < heads;
-    float first[PACK] = {}, second[PACK] = {}, a[PACK] = {}, b[PACK] = {};
-    const int at = head * head_dim + work.column;
-    if (present) read_halves(dy + size_t(work.token) * dy_stride + at, half, first, second);
-    if (present && q_weight) read_halves(qkv + size_t(work.token) * stride + at, half, a, b);
+    float first[PACK], second[PACK], a[PACK], b[PACK];
+    unpack(packs[j][0], first), unpack(packs[j][1], second), unpack(packs[j][2], a), unpack(packs[j][3], b);
     for (int i = 0; i < PACK; ++i) {
       const float g = first[i] * work.cosine[i] + second[i] * work.sine[i];
       second[i] = second[i] * work.cosine[i] - first[i] * work.sine[i];
@@ -157,9 +170,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                           int dy_stride, int stride, int dx_stride, float eps) {
   const int heads = q_heads + k_heads;
   float unused[2][2][PACK];
-  const Work work = work_of((long long)blockIdx.x * THREADS + threadIdx.x, table, tokens, heads, head_dim);
-  work_backward<false>(work, dy, qkv, q_weight, k_weight, dx, q_heads, heads, head_dim, dy_stride, stride, dx_stride,
-                       eps, unused);
+  const long long index = (long long)blockIdx.x * THREADS + threadIdx.x;
+  const Work work = work_of<BACKWARD_HEADS>(index, table, tokens, heads, head_dim);
+  work_backward<BACKWARD_HEADS, false>(work, dy, qkv, q_weight, k_weight, dx, q_heads, heads, head_dim, dy_stride,
+                                       stride, dx_stride, eps, unused);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -169,14 +183,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   __shared__ float sums[THREADS * 2 * 2 * PACK];
   const int heads = q_heads + k_heads, half = head_dim / 2;
   float total[2][2][PACK] = {};
-  const long long groups = (heads + HEADS - 1) / HEADS;
+  const long long groups = (heads + WEIGHT_HEADS - 1) / WEIGHT_HEADS;
   int lanes = 1;
   while (lanes * 2 * PACK < head_dim) lanes *= 2;
   const long long work_items = groups * tokens * lanes;
   for (long long start = (long long)blockIdx.x * THREADS; start < work_items; start += (long long)gridDim.x * THREADS) {
-    const Work work = work_of(start + threadIdx.x, table, tokens, heads, head_dim);
-    work_backward<true>(work, dy, qkv, q_weight, k_weight, dx, q_heads, heads, head_dim, dy_stride, stride, dx_stride,
-                        eps, total);
+    const Work work = work_of<WEIGHT_HEADS>(start + threadIdx.x, table, tokens, heads, head_dim);
+    work_backward<WEIGHT_HEADS, true>(work, dy, qkv, q_weight, k_weight, dx, q_heads, heads, head_dim, dy_stride,
+                                      stride, dx_stride, eps, total);
   }
   const int column = threadIdx.x % lanes * PACK, group = threadIdx.x / lanes;
   if (column < half)

@@ -1,6 +1,6 @@
 """How near the kernels of engine/kernels come to the speed of memory: time, bytes, rate, share of a plain copy's rate.
 
-    python3 -m tests.benchmarks.kernel_rates          on a machine with a GPU and PyCUDA
+    python3 -m tests.benchmarks.kernel_rates [family …]         on a machine with a GPU and PyCUDA
 
 Bytes are those of each KernelSpec's cost: what any implementation must move. Each kernel runs from a captured graph
 that goes round several sets of arguments, together larger than the L2 cache, so that data comes from memory; the time
@@ -11,6 +11,7 @@ as the kernel moves: what is lost to size alone.
 from __future__ import annotations
 
 import statistics
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -21,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from tests.helpers.gpu_kernels import Gpu, gpu
-from tests.helpers.kernel_cases import FAMILIES, Dtype, Sizes, head, norm, rope, swiglu
+from tests.helpers.kernel_cases import FAMILIES, Dtype, Family, Sizes, head, norm, rope, swiglu
 
 REPLAYS, LAUNCHES, COLD_BYTES = 15, 24, 400 << 20
 TORCH: dict[Dtype, torch.dtype] = {"bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}
@@ -75,33 +76,42 @@ def microseconds(calls: list[Callable[[Any], object]], stream: Any) -> float:  #
 
 @cache
 def copy_rate(moved: int) -> float:
-    """TB/s of torch's device-to-device copy that reads and writes `moved` bytes in all."""
-    size = max(16, moved // 2)
-    sets = max(1, min(64, COLD_BYTES // moved))
-    pairs = [tuple(torch.randint(127, (size,), dtype=torch.int8, device="cuda") for _ in range(2)) for _ in range(sets)]
-    calls: list[Callable[[Any], object]] = [lambda _, a=a, b=b: a.copy_(b) for a, b in pairs]  # type: ignore[misc]  # defaults bind the pair
-    return 2 * size / microseconds(calls, gpu().stream) / 1e6
+    """TB/s of torch's simplest kernel, y = −x, where it reads and writes `moved` bytes in all.
+
+    A kernel rather than a copy: as a node of a graph, a device-to-device copy is slower (2.8 against 4.3 TB/s).
+    """
+    count = max(16, moved // 8)
+    pairs = [(torch.randn(count, device="cuda"), torch.empty(count, device="cuda")) for _ in range(cold_sets(moved))]
+    return 8 * count / microseconds([_negation(x, y) for x, y in pairs], gpu().stream) / 1e6
 
 
-def bound_sets(g: Gpu, family: Any, sizes: Sizes, name: str) -> Iterator[Any]:  # Any: Family; BoundKernel
-    """As many bindings of one kernel, on memory of their own, as are larger than the cache together."""
-    total = 0
-    while total < COLD_BYTES:
-        memory = Tensors()
-        for each, arguments in family(memory, sizes):
-            if each != name:
-                continue
-            bound = g.bind(name, **arguments)
-            total += max(bound.cost.bytes, COLD_BYTES // 16)
-            yield memory, bound
-            break
+def _negation(x: torch.Tensor, y: torch.Tensor) -> Callable[[Any], object]:  # Any: pycuda.driver.Stream
+    return lambda _stream: torch.neg(x, out=y)
 
 
-def measure(g: Gpu, family: Any, sizes: Sizes, name: str, label: str) -> None:  # Any: Family
-    sets = list(bound_sets(g, family, sizes, name))
-    calls = [bound for _, bound in sets]
-    moved = calls[0].cost.bytes
-    took = microseconds(calls, g.stream)
+def cold_sets(moved: int) -> int:
+    """How many sets of arguments are larger than the cache together; sixteen at most."""
+    return min(16, -(-COLD_BYTES // max(1, moved)))
+
+
+def bind_one(g: Gpu, family: Family, sizes: Sizes, name: str) -> tuple[Tensors, Any]:  # Any: BoundKernel
+    """One kernel on memory of its own; what comes before it in its family runs once, since it may make its inputs."""
+    memory = Tensors()
+    for each, arguments in family(memory, sizes):
+        bound = g.bind(each, **arguments)
+        if each == name:
+            g.stream.synchronize()
+            return memory, bound
+        torch.cuda.synchronize()
+        bound(g.stream)
+    raise LookupError(name)
+
+
+def measure(g: Gpu, family: Family, sizes: Sizes, name: str, label: str) -> None:
+    sets = [bind_one(g, family, sizes, name)]
+    moved = sets[0][1].cost.bytes
+    sets += [bind_one(g, family, sizes, name) for _ in range(cold_sets(moved) - 1)]
+    took = microseconds([bound for _, bound in sets], g.stream)
     rate, large, same = moved / took / 1e6, copy_rate(1 << 31), copy_rate(moved)
     print(
         f"| {name} | {label} | {took:.1f} | {moved / 1e6:.1f} | {rate:.2f} | {rate / large:.0%} | {rate / same:.0%} |",
@@ -109,36 +119,36 @@ def measure(g: Gpu, family: Any, sizes: Sizes, name: str, label: str) -> None:  
     )
 
 
-def names_of(family: Any, sizes: Sizes) -> list[str]:  # Any: Family
+def names_of(family: Family, sizes: Sizes) -> list[str]:
     """The kernels of a family, asked at sizes that cost nothing."""
     small = replace(sizes, tokens=8, hidden=64, feed_forward=64, vocabulary=64, logit_rows=1, elements=64)
     return [name for name, _ in family(Tensors(), small)]
 
 
-def main() -> None:
-    g = gpu()
-    print(f"{torch.cuda.get_device_name(0)}, torch {torch.__version__}, CUDA {torch.version.cuda}")
-    print(f"copy of 2 GiB moved: {copy_rate(1 << 31):.2f} TB/s")
-    print("| kernel | shape | µs | MB | TB/s | of large copy | of same copy |\n|---|---|---|---|---|---|---|")
+def rows(g: Gpu) -> Iterator[tuple[Family, Sizes, str]]:
+    """(family, sizes, label of the shape): what depends on the model at three models' sizes, all else once."""
     for hidden, feed_forward, q_heads in MODELS:
         sizes = Sizes(4096, hidden, feed_forward, q_heads, 8, 128, 151936, 1024, 1 << 26, g.shared_bytes)
-        shapes = {norm: f"4096×{hidden}", rope: f"4096×({q_heads}+8)×128", swiglu: f"4096×{feed_forward}"}
-        for family in shapes:
-            for name in names_of(family, sizes):
-                shape = (
-                    f"4096×{hidden}"
-                    if family is norm
-                    else f"{q_heads}+8 heads"
-                    if family is rope
-                    else f"F {feed_forward}"
-                )
-                measure(g, family, sizes, name, shape)
+        yield norm, sizes, f"4096×{hidden}"
+        yield rope, sizes, f"4096×({q_heads}+8)×128"
+        yield swiglu, sizes, f"4096×{feed_forward}"
+    yield head, sizes, "1024×151936"
     for family in FAMILIES:
-        if family in (norm, rope, swiglu):
+        if family not in (norm, rope, swiglu, head):
+            yield family, sizes, "N 4096, D 4096; 2²⁶"
+
+
+def main(wanted: list[str]) -> None:
+    g = gpu()
+    print(f"{torch.cuda.get_device_name(0)}, torch {torch.__version__}, CUDA {torch.version.cuda}")
+    print(f"y = −x, 2 GiB moved: {copy_rate(1 << 31):.2f} TB/s")
+    print("| kernel | shape | µs | MB | TB/s | of large copy | of same copy |\n|---|---|---|---|---|---|---|")
+    for family, sizes, label in rows(g):
+        if wanted and family.__name__ not in wanted:
             continue
         for name in names_of(family, sizes):
-            measure(g, family, sizes, name, "1024×151936" if family is head else "N 4096, D 4096, 2²⁶ elements")
+            measure(g, family, sizes, name, label)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

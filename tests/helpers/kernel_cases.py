@@ -132,7 +132,7 @@ def pointwise(m: Memory, s: Sizes) -> Iterator[Case]:
     yield "cast_to_bf16", {"x": wide, "y": z, **count}
     yield "cast_to_bf16_stochastic", {"x": wide, "y": z, **use}
     yield "cast_to_f32", {"x": x, "y": m.unset(s.elements, dtype="f32"), **count}
-    rows, width = s.tokens // 8 * 8, s.hidden
+    rows, width = max(8, s.tokens // 8 * 8), s.hidden
     block: Arguments = {"x": m.random(rows, width), "rows": rows, "width": width}
     out = m.unset(rows, width)
     yield "transpose", {**block, "y": out}

@@ -58,7 +58,7 @@ def test_strips_cover_all_rows_and_their_number_is_bounded(rows: int) -> None:
 
 
 def test_launch_shapes_do_not_know_the_device() -> None:
-    assert weight_blocks(4096, 32, 8, 128) == 1056  # 4,096 tokens × 10 groups × 8 lanes are 2,560 blocks of 128
+    assert weight_blocks(4096, 32, 8, 128) == 528  # of the 5,120 blocks that 4,096 tokens × 20 groups × 8 lanes fill
     assert weight_blocks(3, 4, 2, 64) == 1
 
 

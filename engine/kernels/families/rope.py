@@ -22,8 +22,9 @@ from engine.kernels.spec import (
     whole,
 )
 
-HEADS_A_GROUP, THREADS = 4, 128
-WEIGHT_BLOCKS = 1056  # blocks of the weight gradient at most: eight for each multiprocessor of the largest GPUs
+THREADS = 128
+FORWARD_HEADS, BACKWARD_HEADS, WEIGHT_HEADS = 2, 1, 2  # heads a thread works on, as in the CUDA file
+WEIGHT_BLOCKS = 528  # blocks of the weight gradient at most: as many as large GPUs hold at once
 
 _SIZES = int32("tokens", "q_heads", "k_heads", "head_dim")
 _DEMANDS = (
@@ -37,26 +38,30 @@ _DEMANDS = (
 )
 
 
-def _blocks(a: Arguments) -> int:
+def _blocks(a: Arguments, heads: int) -> int:
     lanes = 1
     while lanes * 16 < whole(a, "head_dim"):
         lanes *= 2
-    groups = quotient_up(whole(a, "q_heads") + whole(a, "k_heads"), HEADS_A_GROUP)
+    groups = quotient_up(whole(a, "q_heads") + whole(a, "k_heads"), heads)
     return quotient_up(whole(a, "tokens") * groups * lanes, THREADS)
 
 
 def weight_blocks(tokens: int, q_heads: int, k_heads: int, head_dim: int) -> int:
     """How many rows of partial sums, each [2, head_dim], the weight gradient writes."""
     sizes = {"tokens": tokens, "q_heads": q_heads, "k_heads": k_heads, "head_dim": head_dim}
-    return min(_blocks(sizes), WEIGHT_BLOCKS)
+    return min(_blocks(sizes, WEIGHT_HEADS), WEIGHT_BLOCKS)
 
 
-def _launch(a: Arguments) -> Launch:
-    return Launch((_blocks(a), 1, 1), (THREADS, 1, 1))
+def _launch_forward(a: Arguments) -> Launch:
+    return Launch((_blocks(a, FORWARD_HEADS), 1, 1), (THREADS, 1, 1))
+
+
+def _launch_backward(a: Arguments) -> Launch:
+    return Launch((_blocks(a, BACKWARD_HEADS), 1, 1), (THREADS, 1, 1))
 
 
 def _launch_weight(a: Arguments) -> Launch:
-    return Launch((min(_blocks(a), WEIGHT_BLOCKS), 1, 1), (THREADS, 1, 1))
+    return Launch((min(_blocks(a, WEIGHT_HEADS), WEIGHT_BLOCKS), 1, 1), (THREADS, 1, 1))
 
 
 def _cost(a: Arguments, arrays: int, flops: int) -> KernelCost:
@@ -112,7 +117,7 @@ SPECS = (
             *int32("stride", "y_stride"),
             *float32("eps"),
         ),
-        _launch,
+        _launch_forward,
         _forward_cost,
         (*_DEMANDS, packs_of("y_stride")),
     ),
@@ -120,7 +125,7 @@ SPECS = (
         "qk_norm_rope_backward",
         "qk_norm_rope.cu",
         (*_UPSTREAM, *_SIZES, *int32("dy_stride", "stride", "dx_stride"), *float32("eps")),
-        _launch,
+        _launch_backward,
         _backward_cost,
         _BACKWARD_DEMANDS,
     ),

@@ -21,7 +21,7 @@ from engine.kernels.spec import (
     whole,
 )
 
-THREADS, KEYS_A_WARP, ROW_THREADS = 128, 4, 1024
+THREADS, KEYS_A_WARP, ROW_THREADS, EVALUATE_THREADS = 128, 4, 1024, 512
 STATIC_SHARED_BYTES = 1024  # of cross_entropy, rounded up: what dynamic shared memory must leave free
 
 _ROWS = (packs_of("width"), positive("tokens", "vocabulary"))
@@ -51,7 +51,7 @@ def _launch_cross_entropy(a: Arguments) -> Launch:
 
 
 def _launch_evaluate(a: Arguments) -> Launch:
-    return Launch((whole(a, "rows"), 1, 1), (ROW_THREADS, 1, 1))
+    return Launch((whole(a, "rows"), 1, 1), (EVALUATE_THREADS, 1, 1))
 
 
 def _forward_cost(a: Arguments) -> KernelCost:
