@@ -44,8 +44,3 @@ def flags_of(codes: tuple[str, ...] | list[str]) -> int:
     for code in codes:
         flags |= 1 << ISSUES[code].bit
     return flags
-
-
-def codes_of(flags: int) -> tuple[str, ...]:
-    """The bits as codes."""
-    return tuple(code for code, kind in ISSUES.items() if flags >> kind.bit & 1)

@@ -74,12 +74,6 @@ class CheckpointKeeper:
         self._let_go()
         return None
 
-    @property
-    def last_step(self) -> int | None:
-        """The newest checkpoint's step, None where there is none."""
-        found = self.folder.checkpoints()
-        return found[-1][0] if found else None
-
     def _let_go(self) -> None:
         folders = dict(self.folder.checkpoints())
         losses = {step: read_manifest(path).state.evaluation_loss for step, path in folders.items()}

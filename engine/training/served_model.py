@@ -116,10 +116,6 @@ class Answerer:
     generator: Generator
     executor: ReferenceExecutor
 
-    def prompt_room(self, limit: int) -> int:
-        """Prompt tokens that leave room for `limit` new ones."""
-        return self.generator.context - limit
-
 
 def open_answerer(
     subject: Subject, prompts: list[str], max_tokens: int, progress: Progress, tick: Callable[[], None]

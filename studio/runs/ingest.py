@@ -57,10 +57,6 @@ class Ingester:
         self._looked_at: set[str] = set()
         self._turn = 0
 
-    @property
-    def is_ours(self) -> bool:
-        return self._database is not None
-
     def acquire(self) -> bool:
         """Become the one who ingests. False where another process is."""
         if self._database is not None:

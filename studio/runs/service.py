@@ -208,6 +208,7 @@ class RunService:
             folder = self._home.run(run_id)
             if not folder.path.is_dir():
                 raise SurroundingsError("run.unknown", f"There is no run {run_id}.", "List them with `anneal runs`.")
+            commands.refuse_elsewhere(folder)
             self._ingester.look_at(run_id)
             return change_user(folder, **values)
 

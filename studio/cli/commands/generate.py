@@ -24,7 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("subject", metavar="RUN|MODEL", help="a run, a model folder, or a downloaded model")
     parser.add_argument("--prompt", action="append", required=True, dest="prompts", help="may be given several times")
     parser.add_argument("--step", default="best", metavar="best|last|base|N", help="which checkpoint of a run")
-    parser.add_argument("--tokens", type=int, default=128, help="most tokens of an answer (default 128)")
+    parser.add_argument("--tokens", type=_at_least_one, default=128, help="most tokens of an answer (default 128)")
+
+
+def _at_least_one(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
 
 
 def run(studio: Studio, given: argparse.Namespace, output: Output) -> ExitCode:

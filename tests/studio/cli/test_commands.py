@@ -86,6 +86,13 @@ def test_a_detached_run_is_commanded_and_stopped(desk: Desk) -> None:
     assert "No engine is at work" in err
 
 
+@pytest.mark.parametrize("tokens", ["0", "-3", "many"])
+def test_an_answer_of_no_tokens_is_a_wrong_command_line(desk: Desk, tokens: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        desk.run("generate", "last", "--prompt", "hi", f"--tokens={tokens}")
+    assert ended.value.code == ExitCode.USAGE
+
+
 @pytest.mark.scenario("S4")
 def test_a_killed_run_is_told_and_resume_ends_it(desk: Desk) -> None:
     desk.options(steps=6, checkpoint_every=2, kill_at=5)

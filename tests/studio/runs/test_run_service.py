@@ -285,6 +285,10 @@ def test_a_run_of_another_host_is_read_only(workshop: Workshop) -> None:
     for action in (workshop.runs.stop, workshop.runs.pause, workshop.runs.resume):
         with pytest.raises(SurroundingsError, match="belongs to elsewhere"):
             action(run)
+    before = folder.user.read_bytes()
+    with pytest.raises(SurroundingsError, match="belongs to elsewhere"):
+        workshop.runs.change(run, name="mine now")
+    assert folder.user.read_bytes() == before
     [review] = workshop.runs.review_deletion([run])
     assert review.forbidden is not None
 
