@@ -21,11 +21,16 @@ unfinished=$venv/.anneal-unfinished  # there while pip writes, so that a kill is
 torch_requirement='torch>=2.9,<2.14'
 torch_cpu_index=https://download.pytorch.org/whl/cpu
 cpu_fetch_mb=600  cpu_disk_mb=3000     # measured: 0.2 GB torch and 0.3 GB of the rest; 1.8 GB unpacked
-cuda_fetch_mb=3500 cuda_disk_mb=10000  # torch with the CUDA libraries that it depends on
+cuda_fetch_mb=3500 cuda_disk_mb=10000  # measured: 5.5 GB unpacked, and the wheels lie beside that until they are
 memory_mb=1000                         # pip holds one wheel's index and decompresses; torch is the largest
 
 say() { printf 'setup: %s\n' "$*"; }
-stop() { printf 'setup: %s\n' "$@" >&2; exit 1; }
+stop() {  # the first argument is the message, each further one a line to copy
+    printf 'setup: %s\n' "$1" >&2
+    shift
+    [ $# = 0 ] || printf '%s\n' "$@" >&2
+    exit 1
+}
 
 # ---------------------------------------------------------------- Python
 
@@ -59,28 +64,31 @@ find_python() {
         "  macOS:           brew install python@3.12"
     version=$("$bare" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     if command -v apt-get >/dev/null 2>&1; then
-        say "$bare has no venv module."
-        install_by_apt "python$version-venv"
+        say "$bare has no venv module"
+        # shellcheck disable=SC2046  # asked for together, so that a person who must ask for them asks once
+        install_by_apt "python$version-venv" $(missing_packages "$bare" 2>/dev/null)
         makes_venvs "$bare" || stop "$bare still has no venv module after installing python$version-venv."
         python=$bare
         return
     fi
-    stop "$bare works, but has no venv module (venv and ensurepip). Install it, or another Python 3.11 to 3.13."
+    stop "$bare works, but has no venv module (venv and ensurepip). Install that, or another Python 3.11 to 3.13."
 }
 
 # ---------------------------------------------------------------- system packages
 
-install_by_apt() {
+install_by_apt() {  # and a font: Qt draws boxes for the scripts that ours do not cover
+    set -- "$@" fonts-dejavu-core
     line="apt-get install -y --no-install-recommends $*"
     if [ "$(id -u)" = 0 ]; then as_root=
     elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then as_root='sudo -n'
-    else stop "These system packages are missing, and this user may not install them. Ask for, or run:" "  sudo $line"
+    else stop "System packages are missing, and this user may not install them. Run this line, or ask an administrator to:" \
+        "  sudo $line"
     fi
-    say "fetching system packages (apt): $*"
+    say "fetching system packages with apt, at most 100 MB, a minute or two: $*"
     apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300"
     $apt update -qq </dev/null || say "apt-get update failed; trying with the lists that are here"
     $apt install -y -qq --no-install-recommends "$@" </dev/null >/dev/null ||
-        stop "apt could not install them. The line was:" "  ${as_root:+sudo }$line"
+        stop "apt could not install them, for the reason above. The line was:" "  ${as_root:+sudo }$line"
 }
 
 # library → Debian package. Trying to load each is the question that matters, whatever ldconfig's cache says.
@@ -118,7 +126,7 @@ install_system_packages() {
     [ -n "${missing% }" ] || return 0
     if command -v apt-get >/dev/null 2>&1; then
         # shellcheck disable=SC2086
-        install_by_apt $missing fonts-dejavu-core
+        install_by_apt $missing
         missing=$(missing_packages "$1" | tr '\n' ' ')
         [ -z "${missing% }" ] || stop "Still missing after installing: $missing"
         return 0
@@ -139,12 +147,13 @@ driver_present() {
 }
 
 check_room() {  # $1 megabytes of disk
-    "$python" - "$1" "$memory_mb" "$checkout" <<'PYTHON' || exit 1
-import os, shutil, sys
-disk_mb, memory_mb, checkout = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-free_mb = shutil.disk_usage(checkout).free // 2**20
+    "$python" - "$1" "$memory_mb" "$venv" <<'PYTHON' || exit 1
+import pathlib, shutil, sys
+disk_mb, memory_mb, venv = int(sys.argv[1]), int(sys.argv[2]), pathlib.Path(sys.argv[3])
+there = next(folder for folder in (venv, *venv.parents) if folder.exists())
+free_mb = shutil.disk_usage(there).free // 2**20
 if free_mb < disk_mb:
-    sys.exit(f"setup: {disk_mb} MB of disk are needed in {checkout}, and {free_mb} MB are free. Free some and run this again.")
+    sys.exit(f"setup: {disk_mb} MB of disk are needed for {venv}, and {free_mb} MB are free. Free some and run this again.")
 try:
     with open("/proc/meminfo") as lines:
         available_mb = next(int(line.split()[1]) // 1024 for line in lines if line.startswith("MemAvailable"))
@@ -153,6 +162,10 @@ except (OSError, StopIteration):
 if available_mb < memory_mb:
     sys.exit(f"setup: {memory_mb} MB of memory are needed, and {available_mb} MB are free. Close something and run this again.")
 PYTHON
+}
+
+cost() {  # $1 megabytes to fetch, $2 of disk; 50 Mbit/s are 375 MB a minute, and unpacking takes as long at most
+    echo "about $1 MB to fetch, up to $2 MB of disk, $(($1 / 375 + 1)) to $(($1 / 188 + 2)) minutes at 50 Mbit/s"
 }
 
 inputs() {
@@ -170,7 +183,10 @@ set_up() {  # succeeds when nothing is left to do
 # ---------------------------------------------------------------- Python packages
 
 pip() { "$venv/bin/python" -m pip "$@"; }
-pip_install() { pip install --no-cache-dir -qq --disable-pip-version-check -c packaging/constraints.txt "$@"; }
+pip_install() {
+    pip install --no-cache-dir -qq --disable-pip-version-check -c packaging/constraints.txt "$@" ||
+        stop "pip could not install them, for the reason above. Once that is mended, run this again."
+}
 
 # Prints "cpu" when the torch that pip would take by itself has no CUDA libraries among what it requires.
 offered_build() {
@@ -190,13 +206,13 @@ install_torch() {
     if [ "$build" = cpu ]; then
         say "torch: the build that pip offers here is for the CPU"
         pip_install "$torch_requirement"
-    elif say "torch: taking PyTorch's own CPU build" &&
-        pip install --no-cache-dir -qq --disable-pip-version-check --no-deps --retries 1 \
+    elif say "torch: trying PyTorch's own CPU build" &&
+        pip install --no-cache-dir -qqq --disable-pip-version-check --no-deps --retries 1 \
             --index-url "$torch_cpu_index" "$torch_requirement"; then
         :  # what it requires comes with the rest, at the versions of the constraints
     else
-        say "torch: no CPU build could be reached. Taking the default build with CUDA instead:" \
-            "about $cuda_fetch_mb MB to fetch and $cuda_disk_mb MB on disk."
+        say "torch: $torch_cpu_index did not give one. Taking the default build with CUDA instead, which runs on" \
+            "the CPU as well: $(cost "$cuda_fetch_mb" "$cuda_disk_mb")"
         check_room "$cuda_disk_mb"
         pip_install "$torch_requirement"
     fi
@@ -215,8 +231,7 @@ make_venv() {
 install_python_packages() {
     if [ "$driver" = yes ]; then fetch=$cuda_fetch_mb disk=$cuda_disk_mb; else fetch=$cpu_fetch_mb disk=$cpu_disk_mb; fi
     check_room "$disk"
-    say "fetching Python packages into $venv: about $fetch MB, $disk MB on disk;" \
-        "2 to 10 minutes on a connection of 50 Mbit/s and two cores"
+    say "fetching Python packages into $venv: $(cost "$fetch" "$disk")"
     make_venv
     : >"$unfinished"
     TMPDIR=$venv/tmp; export TMPDIR  # a wheel of torch does not fit every /tmp
@@ -238,13 +253,14 @@ install_python_packages() {
 # ---------------------------------------------------------------- the order of things
 
 if command -v flock >/dev/null 2>&1; then  # two targets at once: the second waits
-    exec 9>"$checkout/.setup.lock"
+    [ -e .setup.lock ] || : >.setup.lock
+    exec 9<.setup.lock  # for reading, since root may have made it
     flock 9
 fi
 if [ -x "$venv/bin/python" ] && "$venv/bin/python" -c '' 2>/dev/null; then python=$venv/bin/python; else find_python; fi
 if driver_present "$python"; then driver=yes; else driver=no; fi
 if [ "$level" = check ]; then
-    set_up || stop "The packages in $venv were installed for other inputs. Run: packaging/setup.sh"
+    set_up || stop "The packages in $venv are not those that the files here ask for. Run this:" "  packaging/setup.sh"
     exit 0
 fi
 install_system_packages "$python"
