@@ -57,6 +57,10 @@ class Home:
         return self.root / "queue.json"
 
     @property
+    def draft(self) -> Path:
+        return self.root / "draft.yaml"
+
+    @property
     def recipes(self) -> Path:
         return self.root / "recipes"
 

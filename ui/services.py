@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from studio.home import Home
 from studio.recipes.document import RecipeDocument
+from studio.recipes.draft import Draft
 from studio.settings import SettingsFile
 
 if TYPE_CHECKING:
@@ -43,14 +44,15 @@ class Services:
     def __init__(self, home: Home, opener: Opener = _open) -> None:
         self.home = home
         self.settings = SettingsFile(home.settings)
+        self.draft = Draft(home.draft)
         self._opener = opener
         self._turn = threading.Lock()
         self._studio: Studio | None = None
 
     @cached_property
     def document(self) -> RecipeDocument:
-        """The recipe that New run edits. GUI thread only; never blocks."""
-        return RecipeDocument()
+        """The recipe that New run edits, as it was left. GUI thread only; reads one small file at first use."""
+        return RecipeDocument(self.draft.load())
 
     @property
     def studio(self) -> Studio:

@@ -23,34 +23,10 @@ from engine.training.micro_batches import MicroBatches
 from engine.training.optimizer_step import OptimizerSteps, StepResult
 from engine.training.train_run import train_run
 from engine.training.watch import Watch
+from tests.helpers.faulty_disk import FaultyDisk
 
 NORM = "weight/model.norm.weight"
 SCRIPT = str(Path(__file__).resolve())
-
-
-class KillingDisk(Disk):
-    """Ends the process at the n-th write, fsync or rename (from 1), before it is done. 0: never, only count."""
-
-    def __init__(self, kill_at: int) -> None:
-        self.kill_at = kill_at
-        self.calls = 0
-
-    def _count(self) -> None:
-        self.calls += 1
-        if self.calls == self.kill_at:
-            os._exit(137)
-
-    def write(self, file: IO[bytes], data: bytes | memoryview) -> None:
-        self._count()
-        super().write(file, data)
-
-    def sync(self, file: IO[bytes]) -> None:
-        self._count()
-        super().sync(file)
-
-    def replace(self, source: Path, target: Path) -> None:
-        self._count()
-        super().replace(source, target)
 
 
 class FullDisk(Disk):
@@ -148,7 +124,7 @@ def run_faulty(arguments: list[str]) -> tuple[int, int]:
         exhaust_memory(given.exhaust_memory_at)
     if given.longest_pause is not None:
         lose_patience_after(given.longest_pause)
-    counter = KillingDisk(given.kill_at_disk_call)
+    counter = FaultyDisk(given.kill_at_disk_call, lambda: os._exit(137))
     with use_disk(FullDisk() if given.full_disk else counter):
         return train_run(given.run), counter.calls
 

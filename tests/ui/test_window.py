@@ -311,3 +311,19 @@ def test_an_unexpected_error_is_told_and_can_be_copied(qtbot: QtBot, monkeypatch
     assert "ZeroDivisionError: by nothing" in said[0].fact and said[0].on_action is not None
     said[0].on_action()
     assert "ZeroDivisionError" in QApplication.clipboard().text()
+
+
+@pytest.mark.scenario("S1")
+def test_the_form_comes_back_after_a_kill(qtbot: QtBot, appearance: Appearance, tmp_path: Path) -> None:
+    home = open_home(tmp_path / "home")
+    services = Services(home)
+    window = MainWindow(appearance, Tasks(), services, destinations({}), {})
+    qtbot.addWidget(window)
+    services.document.edit({"lora_rank": 7, "learning_rate": 3e-4})
+    services.document.set("name", "half done")
+    qtbot.waitUntil(lambda: home.draft.exists() and "half done" in home.draft.read_text(), timeout=3000)
+    # A kill runs no more of our code: another window over the same home must find it all on the disk.
+    assert Services(home).document.recipe == services.document.recipe
+    services.document.set("lora_rank", 9)
+    window.close()
+    assert Services(home).document.recipe.lora_rank == 9, "what was typed a moment before closing is kept too"

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 from ui.appearance import Appearance
 from ui.bridge import Tasks
 from ui.context import Command, Context
+from ui.draft_keeper import DraftKeeper
 from ui.run_watch import RunWatch
 from ui.services import Services
 from ui.shell.closing import closing_dialog, stop_all
@@ -52,6 +53,7 @@ class MainWindow(QMainWindow):
         self._destinations = tuple(destinations)
         self._shortcuts = shortcuts(services.settings.load().shortcuts)
         self._geometry = Geometry(services.home.window)
+        self._draft = DraftKeeper(services.document, services.draft, tasks, self)
         self.watch = RunWatch(tasks, services, self)
         self.status_watch = StatusWatch(tasks, services, self)
         self.rail = NavRail(destinations)
@@ -107,6 +109,7 @@ class MainWindow(QMainWindow):
         self._geometry.save_window(self)
         self.watch.stop()
         self.pages.shutdown()
+        self._draft.close()
         self._tasks.close()
         event.accept()
 

@@ -3,53 +3,29 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO
 
 import pytest
 
 from engine.protocol.errors import SurroundingsError
-from engine.protocol.files import Disk, use_disk, write_atomically
+from engine.protocol.files import use_disk, write_atomically
 from engine.protocol.folder import RunFolder
 from engine.protocol.heartbeat import Heartbeat, boot_id, host, read_heartbeat, start_ticks, write_heartbeat
 from engine.protocol.lock import ProcessLock, is_held
+from tests.helpers.faulty_disk import FaultyDisk
 
 
-class FailingDisk(Disk):
-    """Fails at the n-th operation."""
-
-    def __init__(self, fail_at: int) -> None:
-        self.left = fail_at
-
-    def _count(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise OSError(28, "No space left on device")
-
-    def write(self, file: IO[bytes], data: bytes | memoryview) -> None:
-        self._count()
-        super().write(file, data)
-
-    def sync(self, file: IO[bytes]) -> None:
-        self._count()
-        super().sync(file)
-
-    def replace(self, source: Path, target: Path) -> None:
-        self._count()
-        super().replace(source, target)
-
-
-@pytest.mark.parametrize("fail_at", [0, 1, 2])
+@pytest.mark.parametrize("fail_at", [1, 2, 3])
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, fail_at: int) -> None:
     path = tmp_path / "settings.json"
     write_atomically(path, "old")
-    with use_disk(FailingDisk(fail_at)), pytest.raises(OSError, match="No space"):
+    with use_disk(FaultyDisk(fail_at)), pytest.raises(OSError, match="No space"):
         write_atomically(path, "new")
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["settings.json"]
 
 
 def test_a_whole_write_takes_three_operations(tmp_path: Path) -> None:
-    with use_disk(FailingDisk(3)):
+    with use_disk(FaultyDisk(4)):
         write_atomically(tmp_path / "a", "new")
     assert (tmp_path / "a").read_text() == "new"
 

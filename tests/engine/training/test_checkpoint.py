@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import pytest
@@ -12,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.protocol.errors import SurroundingsError
-from engine.protocol.files import Disk, use_disk
+from engine.protocol.files import use_disk
 from engine.protocol.folder import RunFolder
 from engine.training.checkpoint import (
     CheckpointManifest,
@@ -26,6 +22,7 @@ from engine.training.checkpoint import (
     verify_checkpoint,
 )
 from engine.training.safetensors_file import SafetensorsFile, TensorEntry
+from tests.helpers.faulty_disk import FaultyDisk
 
 VALUES = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -75,34 +72,12 @@ class _Interrupted(BaseException):
     """Stands for a kill: nothing that cleans up after ordinary errors may matter."""
 
 
-class FailingDisk(Disk):
-    """Fails at the n-th write, fsync or rename."""
-
-    def __init__(self, fail_at: int, error: Callable[[], BaseException]) -> None:
-        self.fail_at = fail_at
-        self.calls = 0
-        self.error = error
-
-    def _count(self) -> None:
-        self.calls += 1
-        if self.calls == self.fail_at:
-            raise self.error()
-
-    def write(self, file: IO[bytes], data: bytes | memoryview) -> None:
-        self._count()
-        super().write(file, data)
-
-    def sync(self, file: IO[bytes]) -> None:
-        self._count()
-        super().sync(file)
-
-    def replace(self, source: Path, target: Path) -> None:
-        self._count()
-        super().replace(source, target)
+def _interrupt() -> None:
+    raise _Interrupted
 
 
 def _disk_calls_of_one_save(tmp_path: Path) -> int:
-    counter = FailingDisk(0, _Interrupted)
+    counter = FaultyDisk(0)
     with use_disk(counter):
         save_checkpoint(tmp_path / "count" / "step-00000001", _files(), _manifest(1))
     return counter.calls
@@ -113,7 +88,7 @@ def test_a_fault_at_any_call_leaves_no_checkpoint_that_looks_whole(tmp_path: Pat
     assert calls >= 7
     run = _run(tmp_path)
     for n in range(1, calls + 1):
-        with use_disk(FailingDisk(n, _Interrupted)), pytest.raises(_Interrupted):
+        with use_disk(FaultyDisk(n, _interrupt)), pytest.raises(_Interrupted):
             save_checkpoint(run.checkpoint(7), _files(), _manifest())
         assert run.checkpoints() == []
     sweep(run.checkpoint_root)
@@ -125,12 +100,8 @@ def test_a_fault_at_any_call_leaves_no_checkpoint_that_looks_whole(tmp_path: Pat
 
 def test_a_full_disk_is_named_and_leaves_nothing(tmp_path: Path) -> None:
     run = _run(tmp_path)
-
-    def full() -> OSError:
-        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     for n in range(1, _disk_calls_of_one_save(tmp_path) + 1):
-        with use_disk(FailingDisk(n, full)), pytest.raises(SurroundingsError) as caught:
+        with use_disk(FaultyDisk(n)), pytest.raises(SurroundingsError) as caught:
             save_checkpoint(run.checkpoint(7), _files(), _manifest())
         assert caught.value.code == "disk_full"
         assert list(run.checkpoint_root.iterdir()) == []

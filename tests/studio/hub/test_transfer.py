@@ -6,20 +6,20 @@ import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 import msgspec
 import pytest
 from huggingface_hub import scan_cache_dir, try_to_load_from_cache
 
 from engine.protocol.errors import SurroundingsError
-from engine.protocol.files import Disk, use_disk
+from engine.protocol.files import use_disk
 from studio.hub.board import Board
 from studio.hub.cache_layout import RepositoryCache
 from studio.hub.connection import Connection
 from studio.hub.download_state import DownloadProgress, DownloadRequest, TransferLimits
 from studio.hub.fetch import RepositoryFetch
 from studio.hub.transfer import Stopped, retry_after
+from tests.helpers.faulty_disk import FaultyDisk
 from tests.helpers.hub_content import Account, Repository
 from tests.helpers.hub_limits import IMPATIENT
 from tests.helpers.hub_server import HubServer
@@ -42,28 +42,8 @@ class Killed(BaseException):
     """The process is gone: nothing that catches errors may catch this."""
 
 
-class DyingDisk(Disk):
-    """Dies before its n-th operation."""
-
-    def __init__(self, moment: int) -> None:
-        self.left = moment
-
-    def _live(self) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise Killed
-
-    def write(self, file: IO[bytes], data: bytes | memoryview) -> None:
-        self._live()
-        super().write(file, data)
-
-    def sync(self, file: IO[bytes]) -> None:
-        self._live()
-        super().sync(file)
-
-    def replace(self, source: Path, target: Path) -> None:
-        self._live()
-        super().replace(source, target)
+def die() -> None:
+    raise Killed
 
 
 Fetch = Callable[..., Board]
@@ -361,7 +341,7 @@ def test_killed_at_any_write_sync_or_rename_the_next_attempt_makes_it_whole(
     for moment in range(1, 200):
         shutil.rmtree(cache, ignore_errors=True)
         try:
-            with use_disk(DyingDisk(moment)):
+            with use_disk(FaultyDisk(moment, die)):
                 fetch()
             break
         except Killed:
