@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.protocol.events import CheckpointSaved, EvaluationCompleted
-from engine.training import evaluator
+from engine.training import evaluation, evaluator
 from engine.training.checkpoint import checkpoint_hash, read_manifest
 from engine.training.evaluation import EvaluationResult, Progress
 from engine.training.executor import Executor
@@ -23,7 +23,7 @@ def test_an_evaluation_that_a_stop_cut_off_is_made_at_the_resume(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     folder = make_run(tmp_path, maximum_steps=4, evaluate_every=2)
-    evaluate, calls = evaluator.evaluate, iter(range(0, 5, 2))
+    evaluate, calls = evaluation.evaluate, iter(range(0, 5, 2))
 
     def stopped(executor: Executor, batches: MicroBatches, progress: Progress) -> EvaluationResult:
         if next(calls) == step:
