@@ -76,11 +76,11 @@ def norm(m: Memory, s: Sizes) -> Iterator[Case]:
         "dresidual": m.random(rows, width), "dx": m.unset(rows, width), **size,
     }  # fmt: skip
     yield "rms_norm_backward", backward
-    partials = m.unset(strips(rows), width, dtype="f32")
-    yield "rms_norm_weight_backward", {**backward, "partials": partials, "strip": strip_rows(rows)}
+    partials = m.unset(strips(rows, width), width, dtype="f32")
+    yield "rms_norm_weight_backward", {**backward, "partials": partials, "strip": strip_rows(rows, width)}
     out = m.unset(width, dtype="f32")
-    yield "column_sum", {"partials": partials, "out": out, "rows": strips(rows), "width": width}
-    yield "bias_backward_strip", {"dy": backward["dy"], "partials": partials, "strip": strip_rows(rows), **size}
+    yield "column_sum", {"partials": partials, "out": out, "rows": strips(rows, width), "width": width}
+    yield "bias_backward_strip", {"dy": backward["dy"], "partials": partials, "strip": strip_rows(rows, width), **size}
 
 
 def rope(m: Memory, s: Sizes) -> Iterator[Case]:

@@ -84,7 +84,11 @@ def test_rms_norm_backward(rows: int, width: int, with_residual: bool) -> None:
     magnitude = (g * n).abs().mean(-1, keepdim=True)
     arithmetic = (exact.abs() + exact_rstd * (g.abs() + n.abs() * magnitude)) * SLACK
 
-    dx, partials, summed = poisoned(rows, width), poisoned(strips(rows), width, dtype=F32), poisoned(width, dtype=F32)
+    dx, partials, summed = (
+        poisoned(rows, width),
+        poisoned(strips(rows, width), width, dtype=F32),
+        poisoned(width, dtype=F32),
+    )
     gpu().run("rms_norm_backward", dx=dx, **inputs)
     assert_stored(dx, exact, arithmetic)
 
@@ -92,8 +96,8 @@ def test_rms_norm_backward(rows: int, width: int, with_residual: bool) -> None:
     for _ in range(2):
         before = summed.clone()
         partials.view(torch.uint8).fill_(0xFF)
-        gpu().run("rms_norm_weight_backward", dx=again, partials=partials, strip=strip_rows(rows), **inputs)
-        gpu().run("column_sum", partials=partials, out=summed, rows=strips(rows), width=width)
+        gpu().run("rms_norm_weight_backward", dx=again, partials=partials, strip=strip_rows(rows, width), **inputs)
+        gpu().run("column_sum", partials=partials, out=summed, rows=strips(rows, width), width=width)
     assert same_bits(before, summed) and same_bits(dx, again)
     terms = dy.double() * n
     bound = terms.abs().sum(0) * SLACK  # a sum's error is at most its terms' magnitudes times (√rows ≪ rows) eps
@@ -111,9 +115,9 @@ def test_column_sum(rows: int, width: int) -> None:
 
 @pytest.mark.parametrize(("rows", "width"), [(1, 8), (77, 1032), (4096, 512)])
 def test_bias_backward(rows: int, width: int) -> None:
-    dy, partials, out = draw(rows, width), poisoned(strips(rows), width, dtype=F32), poisoned(width, dtype=F32)
-    gpu().run("bias_backward_strip", dy=dy, partials=partials, rows=rows, width=width, strip=strip_rows(rows))
-    gpu().run("column_sum", partials=partials, out=out, rows=strips(rows), width=width)
+    dy, partials, out = draw(rows, width), poisoned(strips(rows, width), width, dtype=F32), poisoned(width, dtype=F32)
+    gpu().run("bias_backward_strip", dy=dy, partials=partials, rows=rows, width=width, strip=strip_rows(rows, width))
+    gpu().run("column_sum", partials=partials, out=out, rows=strips(rows, width), width=width)
     assert_stored(out, dy.double().sum(0), dy.double().abs().sum(0) * SLACK)
 
 

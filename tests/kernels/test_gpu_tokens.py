@@ -101,26 +101,32 @@ CHUNKS = [(1, 5), (3, 8), (5, 32_003), (7, 151_936), (300, 1000), (4, 4096)]
 def test_cross_entropy(rows: int, vocabulary: int) -> None:
     chunk = Chunk(rows, vocabulary)
     most = cached_packs(gpu().shared_bytes, chunk.stride)
-    results = []
-    for cached in (0, most, most // 3):
-        logits, losses = chunk.logits.clone(), poisoned(rows, dtype=F32)
-        gpu().run("cross_entropy", logits=logits, losses=losses, cached=cached, **chunk.inputs, **chunk.sizes)
-        results.append((logits, losses))
-    gradient, losses = results[0]
+    results = [run_chunk(chunk, cached) for cached in (0, most, most // 3)]
     assert all(same_bits(a, b) for other in results for a, b in zip(results[0], other, strict=True))
-    assert bool((gradient[:, vocabulary:] == 0).all()), "padding columns are zero, so a GEMM may read them"
+    assert_chunk(chunk, *results[0])
+
+
+def run_chunk(chunk: Chunk, cached: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """(what stands in the logits' place, losses)"""
+    logits, losses = chunk.logits.clone(), poisoned(chunk.rows, dtype=F32)
+    gpu().run("cross_entropy", logits=logits, losses=losses, cached=cached, **chunk.inputs, **chunk.sizes)
+    return logits, losses
+
+
+def assert_chunk(chunk: Chunk, gradient: torch.Tensor, losses: torch.Tensor) -> None:
+    assert bool((gradient[:, chunk.vocabulary :] == 0).all()), "padding columns are zero, so a GEMM may read them"
     assert bool((gradient[chunk.weights == 0] == 0).all())
     assert_stored(losses, chunk.losses, chunk.loss_bound())
     # ex2 and the sum: 2⁻²¹; the exponent's rounding: 150 · log₂e · 2⁻²⁴ < 2⁻¹⁶.
-    assert_stored(gradient[:, :vocabulary].contiguous(), chunk.gradient, chunk.size * 2.0**-15)
+    assert_stored(gradient[:, : chunk.vocabulary].contiguous(), chunk.gradient, chunk.size * 2.0**-15)
 
 
 def test_a_target_outside_the_vocabulary_shows() -> None:
     chunk = Chunk(3, 64)
     chunk.targets[0] = 64
-    losses = poisoned(3, dtype=F32)
-    gpu().run("cross_entropy", logits=chunk.logits, losses=losses, cached=0, **chunk.inputs, **chunk.sizes)
+    gradient, losses = run_chunk(chunk, 0)
     assert losses.isnan().tolist() == [True, False, False]
+    assert bool(gradient[0, :64].isnan().all()) and not bool(gradient[1:].isnan().any())
 
 
 @pytest.mark.parametrize(("rows", "vocabulary"), CHUNKS)

@@ -15,7 +15,7 @@ from engine.kernels.spec import Kind
 from engine.protocol.errors import Bug
 
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100f", "sm_103a", "sm_120a", "sm_121a")
-_DECLARATION = re.compile(r'extern "C" __global__ void\s*(?:__launch_bounds__\([^)]*\))?\s*(\w+)\(([^)]*)\)')
+_DECLARATION = re.compile(r'extern "C" __global__ void\s*(?:__\w+__\([^)]*\)\s*)*\s*(\w+)\(([^)]*)\)')
 _KINDS: dict[str, Kind] = {"int": "int32", "unsigned": "uint32", "long long": "int64", "float": "float32"}
 
 

@@ -51,10 +51,12 @@ def test_bytes_follow_from_what_is_really_passed() -> None:
     assert spec.launch(plain).grid == (4096, 1, 1) and spec.launch(plain).block == (64, 1, 1)
 
 
+@pytest.mark.parametrize("width", [64, 2048, 2056, 8192])
 @pytest.mark.parametrize("rows", [1, 7, 511, 512, 513, 4096, 100_001])
-def test_strips_cover_all_rows_and_their_number_is_bounded(rows: int) -> None:
-    assert strips(rows) <= 512
-    assert (strips(rows) - 1) * strip_rows(rows) < rows <= strips(rows) * strip_rows(rows)
+def test_strips_cover_all_rows_and_their_number_is_bounded(rows: int, width: int) -> None:
+    found, each = strips(rows, width), strip_rows(rows, width)
+    assert found <= (512 if width <= 2048 else 256)
+    assert (found - 1) * each < rows <= found * each
 
 
 def test_launch_shapes_do_not_know_the_device() -> None:
@@ -68,6 +70,6 @@ def test_the_cache_of_logits_fits_the_block_and_the_row() -> None:
     assert cached_packs(0, 1000) == 0
 
 
-def test_every_kernel_names_its_file_and_needs_no_feature_yet() -> None:
+def test_every_kernel_runs_on_ampere_and_needs_no_feature_yet() -> None:
     assert {spec.feature for spec in CATALOGUE.values()} == {""}
     assert {spec.minimum_capability for spec in CATALOGUE.values()} == {80}

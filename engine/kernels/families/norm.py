@@ -22,18 +22,19 @@ from engine.kernels.spec import (
 )
 
 WIDEST = 8192  # 512 threads, two packs each
-STRIPS = 512  # blocks of a weight gradient: enough to fill any GPU, and few enough partial sums
+# Blocks of a weight gradient: enough to fill any GPU, few enough partial sums; wide rows have more threads a block.
+STRIPS, WIDE_STRIPS, WIDE = 512, 256, 2048
 SHAPE = (packs_of("width", WIDEST), positive("rows"))
 
 
-def strip_rows(rows: int) -> int:
+def strip_rows(rows: int, width: int) -> int:
     """Consecutive rows a block adds up before the second stage."""
-    return quotient_up(rows, STRIPS)
+    return quotient_up(rows, WIDE_STRIPS if width > WIDE else STRIPS)
 
 
-def strips(rows: int) -> int:
+def strips(rows: int, width: int) -> int:
     """How many rows of partial sums there are."""
-    return quotient_up(rows, strip_rows(rows))
+    return quotient_up(rows, strip_rows(rows, width))
 
 
 def _threads(width: int) -> int:

@@ -27,7 +27,7 @@ from engine.kernels.spec import (
     whole,
 )
 
-ROWS_A_THREAD, TILE = 2, 64
+TILE = 64
 _COUNTED = (positive("count"),)
 _NUMBERED = (Demand("numbers at most 2³⁴ − 8 elements", lambda a: 0 < a["count"] <= (1 << 34) - 8),)
 _ROWS = (packs_of("width"), positive("rows"))
@@ -35,7 +35,7 @@ _ROWS = (packs_of("width"), positive("rows"))
 
 def _launch_swiglu(a: Arguments) -> Launch:
     rows, width = whole(a, "rows"), whole(a, "width")
-    return Launch((quotient_up(rows, ROWS_A_THREAD), quotient_up(width, 128 * PACK), 1), (128, 1, 1))
+    return Launch((rows, quotient_up(width, 128 * PACK), 1), (128, 1, 1))
 
 
 def _swiglu_cost(a: Arguments, arrays: int, flops: int) -> KernelCost:
