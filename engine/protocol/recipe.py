@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Hashable
 from typing import Literal, cast
 
 import msgspec
@@ -19,6 +18,7 @@ from engine.protocol.codec import VERSION
 from engine.protocol.errors import Problem, ProblemsError, SurroundingsError
 from engine.protocol.fields import FIELDS
 from engine.protocol.schema import Setting
+from engine.protocol.yaml_reader import read_yaml
 
 
 class ModelRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,8 +36,12 @@ class ModelRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
+LARGEST_WEIGHT = 1000.0
+
+
 class DatasetRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file or folder of rows. `format` None: detected. `columns` maps our role to the file's column name."""
+    """A file or folder of rows. `format` None: detected. `columns` maps our role to the file's column name. `weight`:
+    how often each row is taken in an epoch, more than 0 and at most LARGEST_WEIGHT."""
 
     path: str
     format: str | None = None
@@ -135,64 +139,9 @@ class ResolvedRecipe(Recipe, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     recompute: str
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML 1.2's idea of a scalar (`1e-4` is a number, `on` and `no` are text), and no key twice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                raise SurroundingsError(
-                    "duplicate_key",
-                    f"{key.value} stands twice.",
-                    "Remove one of the two.",
-                    where=f"line {key.start_mark.line + 1}",
-                )
-            seen.add(str(key.value))
-        return cast("dict[Hashable, object]", super().construct_mapping(node, deep))
-
-    def construct_whole_number(self, node: yaml.ScalarNode) -> int:
-        """YAML 1.2's: 016 is sixteen, where PyYAML would read an octal number."""
-        return int(self.construct_scalar(node))
-
-
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_whole_number)
-
-
-def _plain_scalars(loader: type[_Loader]) -> None:
-    import re
-
-    loader.yaml_implicit_resolvers = {}
-    for tag, pattern, first in (
-        ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-        ("null", r"null|Null|NULL|~|", "nN~\0"),
-        ("int", r"[-+]?[0-9]+", "-+0123456789"),
-        (
-            "float",
-            r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
-            "-+0123456789.",
-        ),
-    ):
-        loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), list(first))
-
-
-_plain_scalars(_Loader)
-
-
 def parse_recipe(text: str) -> Recipe:
     """A recipe from YAML. Raises SurroundingsError that names the key or line and the remedy."""
-    try:
-        content = yaml.load(text, Loader=_Loader)  # a SafeLoader: builds plain data only
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        raise SurroundingsError(
-            "not_yaml", f"The recipe is not valid YAML: {error.problem}.", "Mend the line.", where=f"line {line}"
-        ) from None
-    except (yaml.YAMLError, ValueError, AttributeError, RecursionError) as error:
-        # Control characters, a tag such as `!!int x`, a number of ten thousand digits, a thousand brackets.
-        raise SurroundingsError(
-            "not_yaml", f"The recipe is not valid YAML: {str(error)[:200]}.", "Check that this is a recipe."
-        ) from None
+    content = read_yaml(text)
     if not isinstance(content, dict):
         raise SurroundingsError("not_a_recipe", "The recipe is not a list of `key: value` lines.", "See the README.")
     version = content.get("version", VERSION)
@@ -260,6 +209,7 @@ def check(recipe: Recipe) -> list[Problem]:
         problems.append(Problem("no_model", "No model is chosen.", "Choose a model.", where="model"))
     if not recipe.datasets:
         problems.append(Problem("no_dataset", "No dataset is chosen.", "Choose a file or folder.", where="datasets"))
+    problems += _weight_problems(recipe)
     for key, spec in FIELDS.items():
         if spec.kind in ("model", "datasets"):
             continue
@@ -271,6 +221,21 @@ def check(recipe: Recipe) -> list[Problem]:
             Problem("no_targets", "No projection gets an adapter.", "Choose at least one.", where="lora_targets")
         )
     return problems
+
+
+def _weight_problems(recipe: Recipe) -> list[Problem]:
+    return [
+        Problem(
+            "weight_out_of_range",
+            f"The weight of {dataset.path} is {dataset.weight:g}.",
+            f"Give more than 0 and at most {LARGEST_WEIGHT:g}, or leave the data set out.",
+            where=key,
+            arguments={"path": dataset.path, "weight": dataset.weight},
+        )
+        for key in ("datasets", "evaluation_datasets")
+        for dataset in getattr(recipe, key)
+        if not 0.0 < dataset.weight <= LARGEST_WEIGHT
+    ]
 
 
 def recipe_hash(recipe: Recipe) -> str:

@@ -81,6 +81,14 @@ def test_text_that_breaks_a_yaml_reader_is_refused_by_name(text: str) -> None:
     assert caught.value.code in ("not_yaml", "wrong_type", "not_a_recipe")
 
 
+@pytest.mark.parametrize(
+    "weight, is_good", [(0.5, True), (3, True), (0, False), (-1, False), (1e9, False), (".nan", False)]
+)
+def test_a_data_set_is_taken_a_sensible_number_of_times(weight: object, is_good: bool) -> None:
+    recipe = parse_recipe(f"model: {{source: folder, path: /m}}\ndatasets: [{{path: r.jsonl, weight: {weight}}}]\n")
+    assert [problem.code for problem in check(recipe)] == ([] if is_good else ["weight_out_of_range"])
+
+
 def test_an_empty_list_that_was_set_stays_set() -> None:
     recipe = minimal(lora_targets=[])
     assert parse_recipe(to_yaml(recipe)) == recipe
