@@ -273,8 +273,22 @@ class _Envelope(msgspec.Struct):
     version: int = 0
 
 
+_LARGEST = 2**62
+"""Of the numbers by which events are found again: readers keep them as 64 bits."""
+
+
 def decode_event(line: bytes) -> KnownEvent | UnknownEvent:
     """One line of `events.jsonl`. Raises msgspec.DecodeError for text that is not a JSON object of an event at all."""
+    try:
+        event = _decode(line)
+    except RecursionError:
+        raise msgspec.DecodeError("It is nested too deeply.") from None
+    if max(abs(event.sequence), abs(event.attempt), abs(event.step)) > _LARGEST:
+        raise msgspec.DecodeError("It has numbers that no engine writes.")
+    return event
+
+
+def _decode(line: bytes) -> KnownEvent | UnknownEvent:
     try:
         return _decoder.decode(line)
     except msgspec.ValidationError:

@@ -114,7 +114,7 @@ class Ingester:
             changed = self._refresh_run(writer, folder)
             self._unread.discard(folder.id)
             return changed
-        except OSError as error:
+        except (OSError, OverflowError) as error:  # the latter: a number that no engine writes and SQLite cannot hold
             self._unread.add(folder.id)
             row = before or RunRow(id=folder.id, created_utc=created_utc(folder.id))
             row = replace(row, status="unreadable", reason=Problem("run.unreadable", f"It cannot be read: {error}."))

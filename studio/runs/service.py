@@ -35,6 +35,9 @@ from studio.settings import Settings
 STOP_PATIENCE_SECONDS = 300.0
 """How long a stop may take (finish the step, save) before the engine's processes are ended."""
 
+ENDING_SECONDS = 10.0
+"""How long a resume waits for an engine that has said its last word and has not ended yet."""
+
 ENGINE_COMMAND: tuple[str, ...] = tuple(module_command("engine"))
 
 
@@ -139,11 +142,13 @@ class RunService:
     def resume(self, run_id: str) -> None:
         """Go on from the newest checkpoint, as the run's next attempt. Resuming a run that is alive does nothing.
 
-        Raises SurroundingsError: "run.elsewhere", "run.finished", "run.ending", "run.no_checkpoint", "launch.failed".
+        An engine that is just ending is waited for, up to ENDING_SECONDS. Raises SurroundingsError: "run.elsewhere",
+        "run.finished", "run.ending", "run.no_checkpoint", "launch.failed".
         """
+        folder = self._home.run(run_id)
+        commands.refuse_elsewhere(folder)
+        self._wait_for_end(folder)
         with self._turn:
-            folder = self._home.run(run_id)
-            commands.refuse_elsewhere(folder)
             row = self._store.run(run_id)
             if row.status == "finished":
                 raise SurroundingsError("run.finished", "This run has finished.", "Clone it to train further.")
@@ -157,6 +162,15 @@ class RunService:
                 )
             self._resumed_from[run_id] = row.attempt
             self._start(folder)
+
+    def _wait_for_end(self, folder: RunFolder) -> None:
+        deadline = time.monotonic() + ENDING_SECONDS
+        while time.monotonic() < deadline:
+            row = self._store.run(folder.id)
+            resumed = self._resumed_from.get(folder.id) == row.attempt
+            if row.is_active or resumed or not self._liveness.is_alive(folder):
+                return
+            time.sleep(0.02)
 
     def start_failure(self, run_id: str) -> Problem | None:
         """Why the last resume by this process came to nothing: its engine ended before it said a word. The run itself

@@ -39,6 +39,10 @@ below 1e-6 on tiny models). Rounded: weights or values went through bf16 or fp16
 the sharper one."""
 
 
+class _Named(msgspec.Struct):
+    name: str = ""
+
+
 @dataclass(frozen=True)
 class ExportJob:
     """One export: what, as what, where to, and where to say so."""
@@ -130,11 +134,16 @@ def _source(folder: RunFolder, subject: Subject) -> ExportSource:
 
 
 def _run_name(folder: RunFolder, subject: Subject) -> str:
-    """What the recipe calls the run, or what the app's user calls it (`user.json` is the app's; only read here)."""
-    if subject.recipe.name or not folder.user.is_file():
+    """What the recipe calls the run, or what the app's user calls it.
+
+    `user.json` is the app's and only read here. A broken one is the app's to complain about: the run's id does then.
+    """
+    if subject.recipe.name:
         return subject.recipe.name
-    name = msgspec.json.decode(folder.user.read_bytes(), type=dict[str, object]).get("name")
-    return name if isinstance(name, str) else ""
+    try:
+        return msgspec.json.decode(folder.user.read_bytes(), type=_Named).name
+    except (OSError, msgspec.DecodeError):
+        return ""
 
 
 def _write_reference(job: ExportJob, subject: Subject, source: ExportSource) -> Path:

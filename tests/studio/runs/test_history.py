@@ -338,3 +338,16 @@ def test_a_long_curve_is_thinned_without_losing_its_spikes(workshop: Workshop) -
     assert (thin.steps[0], thin.steps[-1]) == (1, 5000)
     assert list(thin.steps) == sorted(thin.steps)
     assert workshop.store.series(run, "loss", after_step=4990).steps == tuple(range(4991, 5001))
+
+
+def test_a_number_that_the_history_cannot_hold_costs_its_line_and_no_other_run(workshop: Workshop) -> None:
+    good, odd, odder = (recorded_run(workshop.home, 2) for _ in range(3))
+    with workshop.home.run(odd).events.open("ab") as file:
+        file.write(b'{"event":"FutureEvent","sequence":9,"attempt":99999999999999999999,"step":1}\n')
+    with workshop.home.run(odder).events.open("ab") as file:
+        file.write(to_line(step_event(3)).replace(b'"trained_tokens":10', b'"trained_tokens":99999999999999999999'))
+    workshop.runs.refresh()
+    row = workshop.store.run(odd)
+    assert (row.status, row.step, row.bad_lines) == ("finished", 2, 1)
+    assert workshop.store.run(odder).status == "unreadable"
+    assert workshop.store.run(good).status == "finished"
