@@ -183,8 +183,10 @@ def test_ctrl_c_once_stops_and_saves_and_twice_leaves_the_run(
     desk: Desk, deaf: int, interrupts: int, expected: ExitCode
 ) -> None:
     desk.options(steps=100_000, step_seconds=0.01, deaf=deaf)
-    code = (
-        f"import sys; from studio.cli.__main__ import main; sys.exit(main(sys.argv[1:], engine_command={FAKE_ENGINE}))"
+    code = (  # a shell starts what stands before an & deaf to interrupts, and these tests may stand there
+        "import signal, sys; from studio.cli.__main__ import main; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "
+        f"sys.exit(main(sys.argv[1:], engine_command={FAKE_ENGINE}))"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "--home", str(desk.home), "train", desk.recipe],
@@ -197,7 +199,11 @@ def test_ctrl_c_once_stops_and_saves_and_twice_leaves_the_run(
     for _ in range(interrupts):
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    try:
+        out, err = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        pytest.fail(f"It did not end: {process.communicate()[1]}")
     assert process.returncode == expected, err
     if expected is ExitCode.STOPPED:
         assert "stopped at step" in out
