@@ -132,7 +132,8 @@ class Wizard(View):
         page = self.pages[self.index]
         self.footer.back.setVisible(self.index > 0)
         self.footer.next.setVisible(bool(page.next_label()))
-        self.footer.next.setText(page.next_label())
+        self.footer.next.setText(page.next_label().replace("&", "&&"))
+        self.footer.next.setAccessibleName(page.next_label())
         self.footer.next.setEnabled(page.ready())
 
     def _bind_keys(self) -> None:

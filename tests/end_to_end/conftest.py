@@ -1,0 +1,86 @@
+"""A home, a Hub on this machine, and a person at a real window."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from huggingface_hub import close_session
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+import studio.hub.session as hub_session
+from studio.app import open_studio
+from studio.errors import SurroundingsError
+from studio.home import open_home
+from studio.settings import SettingsFile
+from tests.helpers.hub_server import HubServer
+from tests.helpers.person import Person, Sit
+from ui.__main__ import build_window, first_screen
+from ui.services import Services
+from ui.shell.main_window import MainWindow
+
+SIZE = (1440, 900)
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines take one core."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Iterator[Path]:
+    """The home; whatever still runs in it ends with the test."""
+    home = tmp_path / "home"
+    open_home(home)
+    yield home
+    end_engines(home)
+
+
+def end_engines(home: Path) -> None:
+    """End every run of a home that is still alive."""
+    studio = open_studio(home)
+    for path in studio.home.runs.iterdir():
+        with contextlib.suppress(SurroundingsError):
+            studio.runs.end_now(path.name, patience_seconds=0.5)
+    studio.close()
+
+
+@pytest.fixture
+def hub(root: Path, tmp_path: Path) -> Iterator[HubServer]:
+    """A Hub that the home's settings name: `huggingface_hub` reads HF_ENDPOINT once, when it is imported."""
+    hub_session.install()
+    with HubServer() as server:
+        settings = SettingsFile(open_home(root).settings)
+        settings.change(hub_endpoint=server.endpoint, hub_cache=str(tmp_path / "cache"))
+        yield server
+        close_session()
+
+
+@pytest.fixture
+def sit(qtbot: QtBot, qapp: QApplication, root: Path, tmp_path: Path) -> Iterator[Sit]:
+    """Opens windows over the home as the program does, and closes what is left of them."""
+    opened: list[tuple[MainWindow, Services]] = []
+
+    def make() -> Person:
+        services = Services(open_home(root))
+        window = build_window(qapp, services)
+        qtbot.addWidget(window)
+        opened.append((window, services))
+        window.resize(*SIZE)
+        window.show()
+        window.start()
+        window.navigate(first_screen(services.home))
+        window.activateWindow()
+        QTest.qWaitForWindowActive(window)
+        return Person(qtbot, window, root, tmp_path)
+
+    yield make
+    for window, services in opened:
+        window.status_watch.active = {}  # nobody is there to answer the question of closing
+        window.close()
+        services.close()
