@@ -12,8 +12,8 @@
 
 extern "C" __global__ void __launch_bounds__(256)
     adamw_f32(float *parameter, float *first_moment, float *second_moment, const float *gradient, bf16 *working,
-              const float *decision, const float *limits, const long long *optimizer_step, long long count, float beta2,
-              float log_beta1, float log_beta2, float epsilon, float weight_decay) {
+              const float *decision, const float *limits, const long long *optimizer_step, long long count,
+              float beta2, float log_beta1, float log_beta2, float epsilon, float weight_decay) {
   const Piece piece = piece_of(thread_index(), count);
   if (piece.size == 0 || decision[1] == 0.0f) return;
   float p[PACK], m[PACK], v[PACK], g[PACK];
@@ -32,8 +32,8 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(256)
     adamw_bf16(bf16 *parameter, float *first_moment, float *second_moment, const float *gradient,
                const float *decision, const float *limits, const long long *optimizer_step,
-               const long long *step_state, long long count, float beta2, float log_beta1,
-               float log_beta2, float epsilon, float weight_decay, int purpose, int layer) {
+               const long long *step_state, long long count, float beta2, float log_beta1, float log_beta2,
+               float epsilon, float weight_decay, int purpose, int layer) {
   const Piece piece = piece_of(thread_index(), count);
   if (piece.size == 0 || decision[1] == 0.0f) return;
   float p[PACK], m[PACK], v[PACK], g[PACK];

@@ -114,8 +114,8 @@ __device__ __forceinline__ void encode(const State &state, Piece piece, const fl
 extern "C" __global__ void __launch_bounds__(256)
     adamw_8bit_f32(float *parameter, signed char *m_codes, unsigned char *v_codes, bf16 *m_scales, bf16 *v_scales,
                    const float *gradient, bf16 *working, const float *decision, const float *limits,
-                   const long long *optimizer_step, long long count, float beta2, float log_beta1,
-                   float log_beta2, float epsilon, float weight_decay) {
+                   const long long *optimizer_step, long long count, float beta2, float log_beta1, float log_beta2,
+                   float epsilon, float weight_decay) {
   if (decision[1] == 0.0f) return;
   __shared__ AdamW a;
   const Piece piece = piece_of(thread_index(), count);
@@ -138,8 +138,8 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(256)
     adamw_8bit_bf16(bf16 *parameter, signed char *m_codes, unsigned char *v_codes, bf16 *m_scales, bf16 *v_scales,
                     const float *gradient, const float *decision, const float *limits, const long long *optimizer_step,
-                    const long long *step_state, long long count, float beta2, float log_beta1,
-                    float log_beta2, float epsilon, float weight_decay, int purpose, int layer) {
+                    const long long *step_state, long long count, float beta2, float log_beta1, float log_beta2,
+                    float epsilon, float weight_decay, int purpose, int layer) {
   if (decision[1] == 0.0f) return;
   __shared__ AdamW a;
   const Piece piece = piece_of(thread_index(), count);

@@ -1,12 +1,13 @@
 // Sums over rows, in a fixed order: the second stage of weight gradients, and the gradient of a bias.
 //
 //   column_sum:          out[c] = Σ partials[r, c]: thread (c, y) adds rows y, y + 16, … in order, then the sixteen
-//                        sums are added in order.                  partials f32[rows, width] → out f32[width]
-//   bias_backward_strip: partials[block, c] = Σ dy[r, c] over the block's rows, in order.
-//                        dy bf16[rows, width], width a multiple of 8 → partials f32[blocks, width]
+//                        sums are added in order
+//   bias_backward_strip: partials[block, c] = Σ dy[r, c] over the block's `strip` rows, in order
 //
-// Grid: column_sum: (width / 32) blocks of 32 × 16 threads. bias_backward_strip: (strips, width / 512) blocks of 64
-// threads, each thread eight columns.
+// Layout: column_sum: partials f32[rows, width] → out f32[width]. bias_backward_strip: dy bf16[rows, width], width a
+//         multiple of 8 → partials f32[blocks, width].
+// Grid:   column_sum: width / 32 blocks of 32 × 16 threads. bias_backward_strip: (strips, width / 512) blocks of 64
+//         threads, eight columns a thread.
 #include "bf16.cuh"
 
 constexpr int COLUMNS = 32, LANES = 16;

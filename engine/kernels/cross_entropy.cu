@@ -15,35 +15,81 @@
 //         multiple of 8. targets i32[rows], weights, losses, correct f32[rows].
 // Grid:   a block of 1024 threads a row, cached · 16 bytes of dynamic shared memory (evaluate: 512 threads, none).
 //         ordered_sum: one block of 1024.
-#include "softmax.cuh"
+#include "bf16.cuh"
+#include "reduce.cuh"
 
 constexpr int THREADS = 1024, EVALUATE_THREADS = 512, AHEAD = 4, EVALUATE_AHEAD = 8;
+constexpr float LOG2_E = 1.4426950408889634f, LOWEST = -1e30f;  // below any logit, and finite: LOWEST − LOWEST is 0
 
-// AHEAD packs of a row from `start`, a block's width apart, all in flight together; the first `cached` from the cache.
-template <int THREADS, int AHEAD>
-__device__ __forceinline__ void read_packs(const bf16 *row, int start, int packs, int vocabulary, int cached,
-                                           const uint4 *cache, uint4 (&held)[AHEAD]) {
-#pragma unroll
-  for (int j = 0; j < AHEAD; ++j) {
-    const int at = start + j * THREADS;
-    held[j] = make_uint4(NOTHING, NOTHING, NOTHING, NOTHING);
-    if (at < packs) held[j] = at < cached ? cache[at] : load16(row + size_t(at) * PACK);
-  }
-#pragma unroll
-  for (int j = 0; j < AHEAD; ++j) held[j] = masked(held[j], (start + j * THREADS) * PACK, vocabulary);
+// exp2 at the rate of the hardware: relative error 2^-22, far below a bf16's 2^-9
+__device__ __forceinline__ float power(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
 }
 
-// Each thread's share of a row; keeps the first `cached` packs in `cache`.
+// A running maximum and the sum of exp(z − maximum).
+struct Softmax {
+  float maximum, sum;
+};
+
+__device__ __forceinline__ void join(Softmax &a, float maximum, float sum) {
+  const float both = fmaxf(a.maximum, maximum);
+  a.sum = a.sum * power((a.maximum - both) * LOG2_E) + sum * power((maximum - both) * LOG2_E);
+  a.maximum = both;
+}
+
+__device__ __forceinline__ void add_pack(Softmax &a, const float (&z)[PACK]) {
+  float maximum = z[0], sum = 0.0f;
+  for (int i = 1; i < PACK; ++i) maximum = fmaxf(maximum, z[i]);
+  maximum = fmaxf(maximum, a.maximum);
+  const float offset = maximum * LOG2_E;
+  for (int i = 0; i < PACK; ++i) sum += power(z[i] * LOG2_E - offset);
+  a.sum = a.sum * power((a.maximum - maximum) * LOG2_E) + sum;
+  a.maximum = maximum;
+}
+
+// Columns past the vocabulary must not count: exp2(−∞) is 0.
+__device__ __forceinline__ void read_logits(uint4 pack, int column, int vocabulary, float (&z)[PACK]) {
+  unpack(pack, z);
+  if (column + PACK > vocabulary)
+    for (int i = 0; i < PACK; ++i) z[i] = column + i < vocabulary ? z[i] : __int_as_float(0xff800000);
+}
+
+// Of the whole block, the same in every thread; scratch[32].
+__device__ __forceinline__ Softmax block_softmax(Softmax mine, float2 *scratch) {
+#pragma unroll
+  for (int offset = WARP / 2; offset; offset /= 2)
+    join(mine, __shfl_xor_sync(ALL_LANES, mine.maximum, offset), __shfl_xor_sync(ALL_LANES, mine.sum, offset));
+  if (threadIdx.x % WARP == 0) scratch[threadIdx.x / WARP] = make_float2(mine.maximum, mine.sum);
+  __syncthreads();
+  Softmax all = {LOWEST, 0.0f};
+  if (threadIdx.x % WARP < blockDim.x / WARP) all = {scratch[threadIdx.x % WARP].x, scratch[threadIdx.x % WARP].y};
+#pragma unroll
+  for (int offset = WARP / 2; offset; offset /= 2)
+    join(all, __shfl_xor_sync(ALL_LANES, all.maximum, offset), __shfl_xor_sync(ALL_LANES, all.sum, offset));
+  // Lanes may differ in the last bit, since a fused multiply-add rounds one of its two products only.
+  return {__shfl_sync(ALL_LANES, all.maximum, 0), __shfl_sync(ALL_LANES, all.sum, 0)};
+}
+
+// Each thread's share of a row, AHEAD packs in flight; keeps the first `cached` packs in `cache`.
 template <int THREADS, int AHEAD>
 __device__ __forceinline__ Softmax online_pass(const bf16 *row, int packs, int vocabulary, int cached, uint4 *cache) {
   Softmax mine = {LOWEST, 0.0f};
   for (int start = threadIdx.x; start < packs; start += THREADS * AHEAD) {
     uint4 held[AHEAD];
-    read_packs<THREADS, AHEAD>(row, start, packs, vocabulary, 0, nullptr, held);
 #pragma unroll
     for (int j = 0; j < AHEAD; ++j)
-      if (start + j * THREADS < cached) cache[start + j * THREADS] = held[j];
-    add_packs(mine, held);
+      if (start + j * THREADS < packs) held[j] = load16(row + size_t(start + j * THREADS) * PACK);
+#pragma unroll
+    for (int j = 0; j < AHEAD; ++j) {
+      const int at = start + j * THREADS;
+      if (at >= packs) break;
+      if (at < cached) cache[at] = held[j];
+      float z[PACK];
+      read_logits(held[j], at * PACK, vocabulary, z);
+      add_pack(mine, z);
+    }
   }
   return mine;
 }
@@ -71,16 +117,19 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   for (int step = steps - 1; step >= 0; --step) {
     const int start = step * THREADS * AHEAD + threadIdx.x;
     uint4 held[AHEAD];
-    read_packs<THREADS, AHEAD>(row, start, packs, vocabulary, cached, cache, held);
+#pragma unroll
+    for (int j = 0; j < AHEAD; ++j) {
+      const int at = start + j * THREADS;
+      if (at < packs) held[j] = at < cached ? cache[at] : load16(row + size_t(at) * PACK);
+    }
 #pragma unroll
     for (int j = 0; j < AHEAD; ++j) {
       const int at = start + j * THREADS;
       if (at >= packs) break;
       float z[PACK];
-      unpack(held[j], z);
-      for (int i = 0; i < PACK; ++i) z[i] = factor * power(z[i] * LOG2_E - offset);
-      if (at == target / PACK)
-        for (int i = 0; i < PACK; ++i) z[i] -= i == target % PACK ? weight : 0.0f;
+      read_logits(held[j], at * PACK, vocabulary, z);
+      for (int i = 0; i < PACK; ++i)
+        z[i] = factor * power(z[i] * LOG2_E - offset) - (at * PACK + i == target ? weight : 0.0f);
       store16(row + size_t(at) * PACK, packed(z));
     }
   }
