@@ -91,7 +91,8 @@ def test_generation_over_caches_gives_the_logits_of_the_whole_text(name: str, me
 
 @pytest.mark.parametrize("case", [LORA, FULL], ids=["lora", "full"])
 def test_half_precision_follows_single_precision(case: Case) -> None:
-    """bfloat16 rounds each of some 30 activations in a row to 2⁻⁸: losses near 5 agree to 2 · 10⁻²."""
+    """bfloat16 rounds each of some 30 activations in a row to 2⁻⁸. Measured: losses between 5.3 and 1.8 differ by 0.005
+    (LoRA) and 0.016 (full); the limit leaves room for processors that sum in another order."""
     half = Engine(replace(case, precision=DType.BF16), _masters(case))
     found = losses(half, 10)
     np.testing.assert_allclose(found, expected(case).losses[:10], atol=0.04)
