@@ -185,7 +185,7 @@ set_up() {  # succeeds when nothing is left to do
 pip() { "$venv/bin/python" -m pip "$@"; }
 pip_install() {
     pip install --no-cache-dir -qq --disable-pip-version-check -c packaging/constraints.txt "$@" ||
-        stop "pip could not install them, for the reason above. Once that is mended, run this again."
+        stop "pip could not install the packages, for the reason above. Once that is mended, run this again."
 }
 
 # Prints "cpu" when the torch that pip would take by itself has no CUDA libraries among what it requires.
@@ -200,18 +200,23 @@ print("cuda" if cuda else "cpu")
 PYTHON
 }
 
+fitting_torch_installed() {
+    pip install --isolated --dry-run --no-index --no-deps -qq "$torch_requirement" >/dev/null 2>&1
+}
+
 install_torch() {
+    if fitting_torch_installed; then say "torch: the one that is installed fits"; return; fi
     if [ "$driver" = yes ] || [ "$(uname -s)" != Linux ]; then pip_install "$torch_requirement"; return; fi
     build=$(offered_build) || build=unknown
     if [ "$build" = cpu ]; then
         say "torch: the build that pip offers here is for the CPU"
         pip_install "$torch_requirement"
     elif say "torch: trying PyTorch's own CPU build" &&
-        pip install --no-cache-dir -qqq --disable-pip-version-check --no-deps --retries 1 \
-            --index-url "$torch_cpu_index" "$torch_requirement"; then
+        pip install --no-cache-dir -qq --disable-pip-version-check --no-deps --retries 1 \
+            --index-url "$torch_cpu_index" "$torch_requirement" 2>/dev/null; then
         :  # what it requires comes with the rest, at the versions of the constraints
     else
-        say "torch: $torch_cpu_index did not give one. Taking the default build with CUDA instead, which runs on" \
+        say "torch: $torch_cpu_index gave none. Taking the default build with CUDA instead, which runs on" \
             "the CPU as well: $(cost "$cuda_fetch_mb" "$cuda_disk_mb")"
         check_room "$cuda_disk_mb"
         pip_install "$torch_requirement"

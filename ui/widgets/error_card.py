@@ -53,6 +53,7 @@ class ErrorCard(Card):
                 widget.deleteLater()
         for action in actions:
             self._actions.addWidget(action)
+            action.show()  # a layout shows what it takes in only at the next turn of the event loop
         self._actions.addWidget(self.copy_button)
         self.copy_button.setVisible(report is not None)
         self._actions.addStretch(1)
