@@ -31,7 +31,8 @@ def parse_setting(key: str, text: str) -> Value:
     """The value that a text stands for; an empty text is the default.
 
     Numbers may have thousands commas. Lists are separated by commas, or are JSON where an item holds one. A model is
-    `organisation/name`, `organisation/name@revision`, or a path that begins with `.`, `/`, `~` or a drive.
+    `organisation/name`, `organisation/name@revision`, or a path that begins with `.`, `/`, `~` or a drive. Paths are
+    taken from the present folder.
     Raises SurroundingsError("unknown_key" | "setting.unreadable"); whether the value is in range is `check`'s business.
     """
     spec, text = field(key), text.strip()
@@ -49,7 +50,7 @@ def parse_setting(key: str, text: str) -> Value:
         case "model":
             return _model(text)
         case "datasets":
-            return tuple(DatasetRef(path) for path in _texts(spec, text))
+            return tuple(DatasetRef(_absolute(path)) for path in _texts(spec, text))
         case _:
             return text
 
@@ -93,9 +94,14 @@ def _texts(spec: FieldSpec, text: str) -> tuple[str, ...]:
 
 def _model(text: str) -> ModelRef:
     if text.startswith((".", "/", "~", "\\")) or text[1:2] == ":" or Path(text).expanduser().is_dir():
-        return ModelRef("folder", path=str(Path(text).expanduser().absolute()))
+        return ModelRef("folder", path=_absolute(text))
     repository, _, revision = text.partition("@")
     return ModelRef("hub", repository=repository, revision=revision)
+
+
+def _absolute(path: str) -> str:
+    """From here: the engine and the data worker stand in other folders."""
+    return str(Path(path).expanduser().absolute())
 
 
 def _unreadable(spec: FieldSpec, text: str, remedy: str) -> SurroundingsError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from pathlib import Path
 
 from engine.protocol.errors import Problem, ProblemsError
 from engine.protocol.files import rename_folder, write_atomically
@@ -21,12 +22,23 @@ _LEFTOVERS = (f"{_UNFINISHED}*", ".deleting-*")
 def refuse_bad(recipe: Recipe, plan: Plan) -> None:
     """Raise ProblemsError with everything that forbids this launch, all of it at once."""
     problems = [problem for problem in (*check(recipe), *plan.problems) if problem.severity == "error"]
+    problems += _relative_paths(recipe)
     if not problems and plan.recipe_hash != recipe_hash(recipe):
         problems.append(
             Problem("plan.stale", "The plan was made for other settings.", "Wait for the new plan, then launch.")
         )
     if problems:
         raise ProblemsError(problems)
+
+
+def _relative_paths(recipe: Recipe) -> list[Problem]:
+    """The engine works in the run's folder: a path that means something only here would mean nothing there."""
+    return [
+        Problem("path.relative", f"{dataset.path} is a relative path.", "Name the whole path.", where=key)
+        for key in ("datasets", "evaluation_datasets")
+        for dataset in getattr(recipe, key)
+        if not Path(dataset.path).is_absolute()
+    ]
 
 
 def make_run_folder(home: Home, recipe: Recipe, plan: Plan, user: UserData) -> RunFolder:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.protocol.errors import SurroundingsError
 from engine.protocol.fields import FIELDS
-from studio.recipes import ModelRef, Recipe, parse_recipe, resolve, to_yaml
+from studio.recipes import DatasetRef, ModelRef, Recipe, parse_recipe, resolve, to_yaml
 from studio.recipes.document import RecipeDocument
 from studio.recipes.library import PRESETS, RecipeLibrary, read_recipe
 from studio.recipes.setting_text import parse_setting, setting_text
@@ -90,6 +90,14 @@ def test_numbers_read_back(number: float) -> None:
 @given(st.lists(st.text(min_size=1).filter(lambda text: text.strip() != ""), min_size=1))
 def test_lists_of_texts_read_back(texts: list[str]) -> None:
     assert parse_setting("sample_prompts", setting_text(tuple(texts))) == tuple(texts)
+
+
+def test_data_sets_are_named_from_the_present_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine works in the run's folder: `rows.jsonl` would be looked for there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/somebody")
+    wanted = (DatasetRef(str(tmp_path / "rows.jsonl")), DatasetRef("/home/somebody/more"))
+    assert parse_setting("datasets", "rows.jsonl, ~/more") == wanted
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from engine.protocol import heartbeat
 from engine.protocol.errors import ProblemsError, SurroundingsError
-from engine.protocol.recipe import Recipe, resolve
+from engine.protocol.recipe import DatasetRef, Recipe, resolve
 from studio.runs.rows import RunRow
 from tests.helpers.plans import plan_for, small_recipe
 from tests.studio.runs.conftest import Workshop
@@ -68,6 +68,14 @@ def test_a_launch_says_everything_that_forbids_it(workshop: Workshop) -> None:
     other = msgspec.structs.replace(good, lora_rank=3)
     with pytest.raises(ProblemsError, match="other settings"):
         workshop.runs.launch(good, plan_for(other), token="t")
+    assert list(workshop.home.runs.iterdir()) == []
+
+
+def test_a_relative_path_is_refused_at_launch(workshop: Workshop) -> None:
+    recipe = msgspec.structs.replace(small_recipe(workshop.home.root), datasets=(DatasetRef("rows.jsonl"),))
+    with pytest.raises(ProblemsError) as caught:
+        workshop.runs.launch(recipe, plan_for(recipe), token="t")
+    assert [(problem.code, problem.where) for problem in caught.value.problems] == [("path.relative", "datasets")]
     assert list(workshop.home.runs.iterdir()) == []
 
 
