@@ -34,11 +34,11 @@ def plan_problems(
         found.append(
             Problem("model_not_here", "The model is not on this disk yet.", "Download it first.", where="model")
         )
-    found += _data_problems(statistics)
+    found += _data_problems(recipe, statistics)
     return tuple(found)
 
 
-def _data_problems(statistics: DataStatistics | None) -> list[Problem]:
+def _data_problems(recipe: ResolvedRecipe, statistics: DataStatistics | None) -> list[Problem]:
     if statistics is None:
         return [
             Problem(
@@ -56,6 +56,15 @@ def _data_problems(statistics: DataStatistics | None) -> list[Problem]:
                 "No token of the datasets would be trained on.",
                 "Check the format, the columns and which turns are trained on.",
                 where="datasets",
+            )
+        )
+    if recipe.evaluation_datasets and statistics.evaluation.micro_batches == 0:
+        found.append(
+            Problem(
+                "nothing_to_evaluate",
+                "No row of the evaluation datasets can be used: the run would be evaluated on nothing.",
+                "Choose other evaluation datasets, or none: then a share of the rows is held out.",
+                where="evaluation_datasets",
             )
         )
     for issue in statistics.issues:

@@ -95,6 +95,8 @@ def _step(row: RunRow, event: e.StepCompleted) -> RunRow:
 def _evaluated(row: RunRow, event: e.EvaluationCompleted) -> RunRow:
     loss = event.evaluation_loss
     row = replace(row, evaluation_loss=loss)
+    if event.step == 0:  # the model as it was: no checkpoint of it can be the best
+        return row
     if loss is not None and (row.best_evaluation_loss is None or loss < row.best_evaluation_loss):
         return replace(row, best_evaluation_loss=loss, best_step=event.step)
     return row

@@ -146,6 +146,12 @@ def test_steps_intervals_and_evaluations() -> None:
     assert partial.total == 11
 
 
+def test_evaluation_datasets_without_a_usable_row_are_refused() -> None:
+    made = plan(data=statistics(evaluation=0), evaluation_datasets=(DatasetRef("e.jsonl"),))
+    assert [problem.code for problem in made.problems if problem.severity == "error"] == ["nothing_to_evaluate"]
+    assert not [problem for problem in plan(data=statistics(evaluation=0)).problems if problem.severity == "error"]
+
+
 def test_a_share_of_steps_is_not_rounded_up_by_the_last_bit() -> None:
     steps = count_steps(recipe(gradient_accumulation_steps=1, warmup_ratio=0.07), statistics(micro_batches=100))
     assert 0.07 * 100 > 7  # floating point

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
 import pytest
 
 from engine.protocol import events as e
@@ -351,3 +352,17 @@ def test_a_number_that_the_history_cannot_hold_costs_its_line_and_no_other_run(w
     assert (row.status, row.step, row.bad_lines) == ("finished", 2, 1)
     assert workshop.store.run(odder).status == "unreadable"
     assert workshop.store.run(good).status == "finished"
+
+
+def test_the_untrained_model_is_never_the_best(workshop: Workshop) -> None:
+    run = recorded_run(workshop.home, 2)
+    events = workshop.home.run(run).events
+    first = e.EvaluationCompleted(
+        sequence=1, attempt=1, step=0, time_utc="2026-12-01T00:00:00.000Z", elapsed_seconds=0.0,
+        evaluation_loss=1.0, accuracy=None, trained_tokens=10, seconds=0.1,
+    )  # fmt: skip
+    later = msgspec.structs.replace(first, sequence=4, step=2, evaluation_loss=1.5)
+    events.write_bytes(b"".join(to_line(event) for event in (first, step_event(2), step_event(3), later)))
+    workshop.runs.refresh()
+    row = workshop.store.run(run)
+    assert (row.evaluation_loss, row.best_evaluation_loss, row.best_step) == (1.5, 1.5, 2)
