@@ -66,7 +66,7 @@ class LocalModels:
     def deletion(self, model: LocalModel) -> Deletion:
         """What `delete` would remove."""
         if model.origin == "folder":
-            files = list(_files_of(Path(model.path)))
+            files = [path for path in _files_of(Path(model.path)) if model_files.is_surely_of_a_model(path.name)]
             return Deletion(tuple(str(file) for file in files), sum(file.stat().st_size for file in files))
         strategy = scan_cache_dir(self._cache).delete_revisions(model.commit)
         paths = sorted([*strategy.repos, *strategy.snapshots, *strategy.refs, *strategy.blobs])

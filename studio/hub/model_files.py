@@ -11,6 +11,10 @@ INDEX = "model.safetensors.index.json"
 TOKENIZER = "tokenizer.json"
 
 _WEIGHTS = re.compile(r"model(?:-(\d{5})-of-(\d{5}))?\.safetensors")
+_OF_A_MODEL = re.compile(
+    r"(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template)\.json"
+    r"|model\.safetensors\.index\.json|merges\.txt|vocab\.txt|tokenizer\.model|chat_template\.jinja"
+)
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".msgpack", ".h5")
 _SMALL = (".json", ".txt", ".jinja", ".model")
 
@@ -52,6 +56,12 @@ def is_needed(name: str) -> bool:
     if len(path.parts) > 1:
         return False
     return path.suffix in _SMALL or path.stem.upper() in ("README", "LICENSE", "LICENCE", "NOTICE", "USE_POLICY")
+
+
+def is_surely_of_a_model(name: str) -> bool:
+    """Whether a file of this name can be nothing but a model's. What a person may have put beside it (rows, notes, a
+    README) is not: this is what may be deleted with a model."""
+    return bool(_WEIGHTS.fullmatch(name) or _OF_A_MODEL.fullmatch(name))
 
 
 def needed_files(names: Iterable[str]) -> list[str]:

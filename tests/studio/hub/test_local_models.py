@@ -135,8 +135,10 @@ def test_from_a_chosen_folder_only_the_models_files_go(
     home: Home, settings: Settings, tmp_path: Path, llama: Path
 ) -> None:
     folder = shutil.copytree(llama, tmp_path / "models" / "mine")
-    (folder / "thesis.docx").write_bytes(b"not yours")
+    mine = ["README.md", "adapter.safetensors", "notes.txt", "rows.json", "thesis.docx"]
+    for name in mine:
+        (folder / name).write_bytes(b"not yours")
     hub = Hub(home, msgspec.structs.replace(settings, model_folders=(str(folder),)), registry)
     freed = hub.delete(only(hub))
     assert freed == sum(path.stat().st_size for path in llama.iterdir())
-    assert [path.name for path in folder.iterdir()] == ["thesis.docx"]
+    assert sorted(path.name for path in folder.iterdir()) == mine
