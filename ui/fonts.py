@@ -21,11 +21,15 @@ def load_fonts() -> None:
 
 
 def text_font(pixels: int = 13, weight: int = 400) -> QFont:
-    """Inter at `pixels`, with figures that all have the same width."""
+    """Inter at `pixels`, with figures that all have the same width.
+
+    Contextual alternates are off: they make "8x7B" and "v6 x86" read "8×7B" and "v6 ×86".
+    """
     font = QFont(TEXT_FAMILY)
     font.setPixelSize(pixels)
     font.setWeight(QFont.Weight(weight))
     font.setFeature(QFont.Tag("tnum"), 1)
+    font.setFeature(QFont.Tag("calt"), 0)
     return font
 
 

@@ -62,11 +62,13 @@ def rate(bytes_per_second: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """ "0.21 s", "37.1 s", "3 min 37 s", "5 h 31 min", "2 d 4 h"."""
+    """ "0.4 ms", "21 ms", "0.21 s", "37.1 s", "3 min 37 s", "5 h 31 min", "2 d 4 h"."""
     if not math.isfinite(seconds):
         return DASH
     if seconds < 0:
         return f"{MINUS}{duration(-seconds)}"
+    if 0 < seconds < 0.0995:
+        return f"{seconds * 1000:.{0 if seconds >= 0.00995 else 1}f} ms"
     if seconds < 59.95:
         return f"{seconds:.2f} s" if 0 < seconds < 1 else f"{seconds:.1f} s"
     whole = round(seconds)

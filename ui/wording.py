@@ -77,7 +77,7 @@ _SIZES: dict[str, Callable[[float], str]] = {"memory_does_not_fit": memory, "no_
 
 _REASONS: dict[str, str] = {
     "no_gpu_engine": "Trains on the CPU: this release has no GPU engine yet.",
-    "tokens_per_step": "{tokens} tokens a step at most.",
+    "tokens_per_step": "Each step learns from at most {tokens} tokens.",
     "head_chunk": "Logits are made {tokens} tokens at a time and never lie whole in memory.",
     "speed_assumed": "Times are assumed from {cores} CPU cores; measuring this machine makes them true.",
 }

@@ -200,8 +200,8 @@ def test_tokens_of_the_selected_row(qtbot: QtBot, open_data_page: Open, rows: Pa
     choose(window, llama)
     counted(qtbot, page)
     click_row(page, 9)
-    microscope = find(page, TokenMicroscope, "Token microscope")
     wait(qtbot, lambda: "row 10" in text_of(page.inspection.microscope))
+    microscope = find(page, TokenMicroscope, "Token microscope")
     wait(qtbot, lambda: len(microscope._tokens) > LENGTH)
     tokens = microscope._tokens
     assert len(tokens) > LENGTH and [token.cut for token in tokens].index(True) == LENGTH

@@ -194,7 +194,7 @@ def test_advanced_finds_and_shows_what_changed(screen: MethodScreen) -> None:
 def test_the_list_of_changes_leads_back(screen: MethodScreen) -> None:
     document = screen.services.document
     count = len(document.changed_keys())
-    assert screen.page.changes.text() == f"{count} settings changed"
+    assert screen.page.changes.accessibleName() == f"{count} settings changed"
     click(screen, QPushButton, f"{count} settings changed")
     popup = screen.page.changes.popup
     assert popup.isVisible()
@@ -203,7 +203,7 @@ def test_the_list_of_changes_leads_back(screen: MethodScreen) -> None:
     popup.hide()
     before = document.recipe
     click(screen, QPushButton, "Reset all")
-    assert document.changed_keys() == [] and screen.page.changes.text() == "No settings changed"
+    assert document.changed_keys() == [] and screen.page.changes.accessibleName() == "No settings changed"
     assert document.recipe.datasets == before.datasets and document.recipe.model == before.model
     document.undo()
     assert document.recipe == before

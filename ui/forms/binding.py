@@ -15,6 +15,9 @@ from ui.widgets.field import NumberField, TextField
 from ui.widgets.lines_field import LinesField
 from ui.widgets.toggle import Toggle
 
+SHARE_OR_STEPS = ("evaluate_every", "checkpoint_every")
+"""Settings whose number is a share of the run below 1, and optimizer steps from 1 on: their unit follows the value."""
+
 Take = Callable[[Setting], None]
 Refuse = Callable[[str], None]
 
@@ -85,8 +88,14 @@ def _number(spec: FieldSpec, label: str, take: Take, refuse: Refuse) -> Binding:
         else:
             take(value if isinstance(value, int | float) else None)
 
+    def show(value: Setting) -> None:
+        held = value if isinstance(value, int | float) else None
+        field.set_value(held)
+        if spec.key in SHARE_OR_STEPS:
+            field.set_note("" if not held else tr("of the run") if held < 1 else tr("steps"))
+
     field.edited.connect(edited)
-    return Binding(field, lambda value: field.set_value(value if isinstance(value, int | float) else None))
+    return Binding(field, show)
 
 
 def _step(spec: FieldSpec) -> float:

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 from studio.errors import Problem
 from studio.recipes import FIELDS, FieldSpec, Setting
 from studio.recipes.document import RecipeDocument
-from ui.format import general
-from ui.forms.binding import Binding, bind
-from ui.tr import tr
+from ui.format import general, percent
+from ui.forms.binding import SHARE_OR_STEPS, Binding, bind
+from ui.tr import plural, tr
 from ui.widgets.setting_row import Arrangement, SettingRow
 from ui.wording import Words, words_for
 
@@ -128,11 +128,15 @@ class SettingForm(QWidget):
 
 def setting_words(spec: FieldSpec, value: Setting) -> str:
     """A value as a person reads it: "0.999", "Cosine", "on", "7 of 7"."""
-    if value is None or value == "":
-        return tr("nothing")
+    if value is None or value == "" or value == ():
+        return tr("none")
     if isinstance(value, bool):
         return tr("on") if value else tr("off")
     if isinstance(value, int | float):
+        if spec.key in SHARE_OR_STEPS and 0 < value < 1:
+            return tr("{share} of the run", share=percent(value, 0 if value >= 0.01 else 1))
+        if spec.key in SHARE_OR_STEPS:
+            return plural(round(value), "{count} step", "{count} steps") if value else tr("never")
         return f"{general(value)} {tr(spec.unit)}" if spec.unit else general(value)
     if isinstance(value, tuple):
         return tr("{count} of {total}", count=len(value), total=len(spec.choices)) if spec.choices else ", ".join(value)

@@ -126,9 +126,12 @@ class LengthHistogram(QWidget):
                 left, right = self.x_of(index * self._bin), self.x_of((index + 1) * self._bin)
                 height = max(1.0, self.bar_height(count))
                 bar = QRectF(left + 0.5, rect.bottom() - height, max(1.0, right - left - 1), height)
-                painter.fillRect(bar, theme.color("warn" if index * self._bin >= self._limit else "s1"))
-                if index * self._bin >= self._limit and theme.patterns:
-                    self._hatch(painter, bar, theme)
+                painter.fillRect(bar, theme.color("s1"))
+                cut = bar.intersected(QRectF(self.x_of(self._limit), 0, self.width(), self.height()))
+                if not cut.isEmpty():  # the bin that the limit goes through is cut where the limit is
+                    painter.fillRect(cut, theme.color("warn"))
+                    if theme.patterns:
+                        self._hatch(painter, cut, theme)
         self._paint_limit(painter, rect, theme)
         painter.end()
 
@@ -178,9 +181,11 @@ class LengthHistogram(QWidget):
         for line, (words, tone) in enumerate(((self._cut_text, "warn"), (self._cut_detail, "tx2"))):
             font = text_font(theme.px(12), 600 if line == 0 else 400)
             painter.setFont(font)
-            painter.setPen(theme.color(tone))
             wide = text_width(font, words)
             at = x + 10 if x + 10 + wide < self.width() else x - 10 - wide
+            if words:  # bars may stand behind it
+                rounded(painter, QRectF(at - 4, rect.top() + 1 + 16 * line, wide + 8, 16), 3, theme.color("bg2"))
+            painter.setPen(theme.color(tone))
             painter.drawText(QPointF(at, rect.top() + 14 + 16 * line), words)
 
     def _tokens_at(self, x: float) -> float:

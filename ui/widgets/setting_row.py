@@ -196,12 +196,13 @@ class SettingRow(QWidget):
         column = QVBoxLayout()
         column.setSpacing(0)
         column.addWidget(self._label)
-        column.addWidget(Text(self._help, size=12, tone="tx3", elide=True))
+        first = self._help.partition(". ")[0].removesuffix(".")  # the whole is the field's tooltip, and F1's
+        column.addWidget(Text(first, size=12, tone="tx3", elide=True))
         column.addWidget(self._error)
         row.addLayout(column, 1)
         row.addWidget(self._reset)
         row.addWidget(self._default)
         self._default.setText(tr("default"))
         if not isinstance(self.field, Toggle):
-            self.field.setFixedWidth(themes.current().px(160 if isinstance(self.field, Combo) else 132))
+            self.field.setFixedWidth(themes.current().px(184 if isinstance(self.field, Combo) else 132))
         row.addWidget(self.field)

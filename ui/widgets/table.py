@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemDelegate, QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from ui import theme as themes
@@ -20,6 +22,9 @@ class DataTable(QTableView):
     def __init__(self, name: str, *, density: Density = "normal", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._density: Density = density
+        self._widths: dict[int, int] = {}
+        self._kept: tuple[int, int, tuple[int, ...]] | None = None
+        self._scale = themes.current().scale
         self.setAccessibleName(name)
         self.setShowGrid(False)
         self.setMouseTracking(True)
@@ -51,14 +56,46 @@ class DataTable(QTableView):
         else:
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Interactive)
             header.resizeSection(column, themes.current().px(width))
+            self._widths[column] = width
         if delegate is not None:
             self.setItemDelegateForColumn(column, delegate)
 
+    def keep_width(self, column: int, least: int, give_way: Sequence[int]) -> None:
+        """Columns of `give_way` are hidden, the first first, while `column` would get less than `least` px."""
+        self._kept = (column, least, tuple(give_way))
+        self._make_room()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A narrow table shows fewer columns rather than names that nobody can read."""
+        super().resizeEvent(event)
+        self._make_room()
+
     def changeEvent(self, event: QEvent) -> None:
-        """Row heights grow with the text size."""
+        """Row heights and columns grow with the text size."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.StyleChange:
             self._set_row_height()
+            if self._scale != themes.current().scale:
+                self._scale = themes.current().scale
+                for column, width in self._widths.items():
+                    self.horizontalHeader().resizeSection(column, themes.current().px(width))
+                self._make_room()
+
+    def _make_room(self) -> None:
+        if self._kept is None or self.model() is None:
+            return
+        column, least, give_way = self._kept
+        theme = themes.current()
+        room = self.viewport().width() - sum(theme.px(width) for at, width in self._widths.items() if at != column)
+        hidden: set[int] = set()
+        for one in give_way:
+            if room >= theme.px(least):
+                break
+            hidden.add(one)
+            room += theme.px(self._widths[one])
+        for one in give_way:
+            if self.isColumnHidden(one) != (one in hidden):
+                self.setColumnHidden(one, one in hidden)
 
     def _set_row_height(self) -> None:
         vertical = self.verticalHeader()

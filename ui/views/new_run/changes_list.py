@@ -12,6 +12,7 @@ from studio.recipes import FIELDS, Setting
 from studio.recipes.document import RecipeDocument
 from ui import theme as themes
 from ui.fonts import text_font
+from ui.format import number
 from ui.forms.form import setting_words
 from ui.tr import plural, tr
 from ui.widgets.button import Button, IconButton
@@ -57,7 +58,8 @@ class ChangesList(QWidget):
         spec = FIELDS[key]
         values = (self._document.default(key), self._document.value(key))
         before, after = (setting_words(spec, cast("Setting", value)) for value in values)
-        return key, before, after
+        unit = f" {tr(spec.unit)}" if spec.unit else ""
+        return key, before.removesuffix(unit) if unit and after.endswith(unit) else before, after
 
     def _row(self, key: str, before: str, after: str) -> QWidget:
         row = QWidget()
@@ -75,7 +77,7 @@ class ChangesList(QWidget):
 
 
 class ChangesButton(Button):
-    """ "3 settings changed" with the ember dot; opens the list below itself."""
+    """ "3 changed" with the ember dot; opens the list below itself."""
 
     def __init__(self, document: RecipeDocument, parent: QWidget | None = None) -> None:
         super().__init__("", kind="quiet", parent=parent)
@@ -96,7 +98,9 @@ class ChangesButton(Button):
         """Count what the document changed."""
         count = len(changed_settings(self._document))
         words = plural(count, "{count} setting changed", "{count} settings changed")
-        self.setText(words if count else tr("No settings changed"))
+        self.setText(tr("{count} changed", count=number(count)) if count else tr("None changed"))
+        self.setAccessibleName(words if count else tr("No settings changed"))
+        self.setToolTip(self.accessibleName())
         self.setEnabled(count > 0)
         if not count:
             self.popup.hide()

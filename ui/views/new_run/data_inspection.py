@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from ui import theme as themes
 from ui.context import Context
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 LEAST_HEIGHT = 600  # below that, the cards scroll instead of being squeezed
+STACKED_BELOW, STACKED_HEIGHT = 860, 1180  # where two cards side by side would be too narrow to read
 
 
 class DataInspection(QStackedWidget):
@@ -47,14 +49,17 @@ class DataInspection(QStackedWidget):
         column = QVBoxLayout(content)
         column.setContentsMargins(16, 12, 16, 12)
         column.setSpacing(12)
+        self._pairs: list[QHBoxLayout] = []
         for left, right, wide in ((self.rows_card, self.microscope, (1, 1)), (self.lengths, self.epoch, (17, 10))):
             row = QHBoxLayout()
             row.setSpacing(12)
             row.addWidget(left, wide[0])
             row.addWidget(right, wide[1])
+            self._pairs.append(row)
             column.addLayout(row, 9 if left is self.rows_card else 5)
             if left is self.rows_card:
                 column.addWidget(self.count_bar)
+        self._content = content
         content.setMinimumHeight(themes.current().px(LEAST_HEIGHT))
         content.setProperty("scrolled", "true")
         area = QScrollArea()
@@ -63,6 +68,16 @@ class DataInspection(QStackedWidget):
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.addWidget(area)
         self.addWidget(self._empty)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """One card below the other in a narrow window."""
+        super().resizeEvent(event)
+        theme = themes.current()
+        stacked = self.width() < theme.px(STACKED_BELOW)
+        way = QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight
+        for row in self._pairs:
+            row.setDirection(way)
+        self._content.setMinimumHeight(theme.px(STACKED_HEIGHT if stacked else LEAST_HEIGHT))
 
     def show_empty(self, empty: bool) -> None:
         """Whether there is no dataset at all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from studio.recipes import DatasetRef, Recipe
@@ -34,7 +34,6 @@ class DataSettings(QWidget):
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("pane", "settings")
-        self.setFixedWidth(themes.current().px(WIDTH))
         self.sources, self.format = SourceList(context), FormatPanel()
         self.notice, self.issues = NoticeCard(), IssueList()
         self._failure = NoticeCard()
@@ -56,6 +55,7 @@ class DataSettings(QWidget):
         column.addWidget(self.evaluation)
         column.addWidget(self.issues)
         column.addStretch(1)
+        self._inner = inner
         area = QScrollArea()
         area.setWidget(inner)
         area.setWidgetResizable(True)
@@ -66,6 +66,14 @@ class DataSettings(QWidget):
         row.setSpacing(0)
         row.addWidget(area, 1)
         row.addWidget(Rule(vertical=True))
+
+    def event(self, event: QEvent) -> bool:
+        """288 px, or what a longer language and larger text need: nothing is cut at the right edge."""
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Show, QEvent.Type.StyleChange):
+            theme = themes.current()
+            needed = self._inner.minimumSizeHint().width() + theme.px(4)
+            self.setFixedWidth(max(theme.px(WIDTH), min(needed, theme.px(WIDTH + 72))))
+        return super().event(event)
 
     def show_recipe(self, recipe: Recipe, current: int) -> None:
         """Sources and evaluation rows."""

@@ -100,6 +100,7 @@ class DiskTab(QWidget):
         self.table.set_column(2, 90, TextDelegate(self.table, number=True))
         self.table.set_column(3, 140)
         self.table.set_column(4, 190, BadgeDelegate(self.table))
+        self.table.keep_width(0, 170, (3, 1))
         self.table.selectionModel().currentRowChanged.connect(self._row_changed)
         self.table.activated.connect(self._row_activated)
         self._loading = EmptyState(tr("Looking at this disk…"), icon="disk")

@@ -10,7 +10,7 @@ from studio.recipes.document import RecipeDocument
 from ui import theme as themes
 from ui.format import closed_form, compact, duration, number, percent
 from ui.forms.form import SettingForm
-from ui.tr import tr
+from ui.tr import plural, tr
 from ui.viewmodels.lengths import epoch_at
 from ui.widgets.card import Card, KeyFigure
 from ui.widgets.progress import Progress
@@ -85,9 +85,13 @@ class EpochCard(Card):
         self.tokens.set_value(mark(compact(epoch.tokens)), note)
         padded = tr("{count} if padded", count=number(statistics.padded_blocks)) if epoch.exact else ""
         self.sequences.set_value(mark(number(epoch.sequences)), padded)
-        self.steps.set_value(mark(number(epoch.steps)), tr("{count} sequences a step", count=number(rows_a_step)))
+        self.steps.set_value(mark(number(epoch.steps)), _a_step(rows_a_step))
         seconds = plan.timeline.step_seconds * plan.timeline.steps_per_epoch if plan and epoch.exact else 0.0
         self.time.set_value(duration(seconds) if seconds else "", tr("predicted"))
+
+
+def _a_step(rows: int) -> str:
+    return plural(rows, "{count} sequence a step", "{count} sequences a step")
 
 
 def _whole(document: RecipeDocument, key: str) -> int:

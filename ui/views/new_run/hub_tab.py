@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from ui import theme as themes
 from ui.context import Context
 from ui.format import number
-from ui.tr import tr
+from ui.tr import plural, tr
 from ui.viewmodels.hub_rows import HubRows
 from ui.viewmodels.hub_search import HubSearch
 from ui.widgets.badge import BadgeDelegate
@@ -135,6 +135,7 @@ class HubTab(QWidget):
         self.table.set_column(4, 92)
         self.table.set_column(5, 112)
         self.table.set_column(6, 208, BadgeDelegate(self.table))
+        self.table.keep_width(0, 170, (4, 3, 5, 2))
         self.table.selectionModel().currentRowChanged.connect(self._row_changed)
         self.table.activated.connect(self._row_activated)
         self._loading = EmptyState(tr("Searching the Hub…"), icon="cloud")
@@ -202,7 +203,7 @@ class HubTab(QWidget):
             self.rows.fetchMore(QModelIndex())
         waiting = more and shown < _ENOUGH_ROWS
         self._stack.setCurrentWidget(self.table if shown else self._loading if waiting else self._nothing)
-        words = tr("{shown} of {found} models", shown=number(shown), found=number(found))
+        words = plural(found, "{shown} of {count} model", "{shown} of {count} models", shown=number(shown))
         self.field.set_note(tr("{count}, more below", count=words) if more else words)
         words = tr("Fit is told for a model that is selected or on this disk.  ~ estimated")
         self._note.setText(words if shown else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QWidget
 
 from studio.recipes import FIELDS, Setting
+from studio.runs.launching import default_name
 from ui import theme as themes
 from ui.context import Context
 from ui.forms.binding import bind
@@ -55,6 +56,9 @@ class LaunchBar(QWidget):
     def refresh(self) -> None:
         """Show name and readiness."""
         self._name.show(self._document.recipe.name)
+        field = self._name.widget
+        if isinstance(field, TextField):
+            field.setPlaceholderText(default_name(self._document.recipe) if self._document.recipe.model else "")
         fix = nearest_fix(self._session)
         self.button.setEnabled(not fix and not self._launcher.busy and self._session.planned is not None)
         tip = tr("Launch this plan ({keys})", keys=self._keys)

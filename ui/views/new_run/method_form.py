@@ -48,7 +48,7 @@ class MethodForm(QScrollArea):
         inside.setProperty("scrolled", True)
         self.cards = MethodCards(session, document)
         self.method = SettingForm(document, METHOD_KEYS, columns=3)
-        self.training = SettingForm(document, TRAINING_KEYS, columns=3)
+        self.training = SettingForm(document, TRAINING_KEYS, columns=(109, 144, 113))  # as wide as their labels
         self.batch = Note()
         head = QHBoxLayout()
         head.addWidget(Text(tr("Method"), size=12, weight=600, tone="tx3"))

@@ -31,7 +31,7 @@ from ui.wording import Words, words_for
 if TYPE_CHECKING:
     from studio.hub.downloads import Download
 
-WIDTH, NARROW = 452, 340
+WIDTH, NARROW, FULL_PAGE = 452, 320, 1368
 
 
 class ModelDetails(QFrame):
@@ -62,9 +62,10 @@ class ModelDetails(QFrame):
         row.addWidget(Rule(vertical=True))
         row.addWidget(self._stack, 1)
 
-    def set_narrow(self, narrow: bool) -> None:
-        """Less wide in a narrow window."""
-        self.setFixedWidth(themes.current().px(NARROW if narrow else WIDTH))
+    def fit_page(self, page: int) -> None:
+        """Give way in a page narrower than that of a 1440 px window, down to 320 px."""
+        theme = themes.current()
+        self.setFixedWidth(max(theme.px(NARROW), min(theme.px(WIDTH), theme.px(WIDTH) - (FULL_PAGE - page))))
 
     def show_nothing(self) -> None:
         """No row is selected."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from ui import theme as themes
 from ui.bridge import Control, Latest
 from ui.context import Command, Context
 from ui.format import number, percent
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from studio.hub.records import Access, LocalModel, ModelSummary
     from studio.planning import MachineSpec
 
-NARROW_BELOW = 1200
 _REST_MILLISECONDS = 120  # the arrow keys run over rows faster than the Hub should be asked
 
 
@@ -81,7 +79,7 @@ class ModelPage(WizardPage):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The details shrink before the list does."""
         super().resizeEvent(event)
-        self.details.set_narrow(self.width() < themes.current().px(NARROW_BELOW))
+        self.details.fit_page(self.width())
 
     def step_state(self) -> tuple[StepState, str]:
         """The model, and whether it is here."""

@@ -83,9 +83,9 @@ def so_far(session: PlanSession) -> tuple[str, State, str]:
         words = session.nearest_fix()
         return (tr("No plan yet"), "neutral", words) if not session.pending else (tr("Planning"), "neutral", "")
     facts = [budget_words(budget) for budget in plan.budgets]
-    facts.append(figures(session)[0][1])
+    facts.append(tr("{speed} predicted", speed=figures(session)[0][1]))
     if plan.timeline.total_steps:
-        facts.append(figures(session)[2][1])
+        facts.append(tr("{time} in all", time=figures(session)[2][1]))
     return verdict_words(plan.verdict), STATES[plan.verdict], " · ".join(facts)
 
 

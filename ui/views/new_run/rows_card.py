@@ -98,6 +98,7 @@ class RowsCard(Card):
         for column, width in ((2, 54), (3, 64), (4, 66)):
             self.table.set_column(column, width, numbers)
         self.table.set_column(5, 92, QuietBadgeDelegate(self.table))
+        self.table.keep_width(1, 130, (2, 4))
         self.table.selectionModel().currentRowChanged.connect(self._row_changed)
         self._nothing = EmptyState(tr("No rows"), tr("Nothing matches the search or the filter."))
         self._error = ErrorCard()
