@@ -267,7 +267,7 @@ def test_the_page_shows_the_recipe_that_was_launched_not_the_form(bench: Bench) 
     find(view, QToolButton, "Events or settings: Settings").click()
     model = find(view, DataTable, "Settings of the run").model()
     told = {model.index(row, 0).data(): model.index(row, 1).data() for row in range(model.rowCount())}
-    assert (told["Learning rate"], told["LoRA rank"]) == ("0.0002", "8")
+    assert (told["Learning rate"], told["LoRA rank"]) == ("2e-4", "8")
 
 
 def test_switcher_and_two_runs_of_one_name(bench: Bench) -> None:

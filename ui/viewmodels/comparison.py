@@ -90,6 +90,8 @@ def delta_words(metric: MetricRow, result: Result, unlike: bool) -> tuple[str, s
             text = signed(result.delta, 3)
         case _:
             text = signed(result.delta, 0 if abs(result.delta) >= 100 else 1 if result.delta % 1 else 0)
+    if text.startswith("±"):
+        return text, "tx2"  # too small to be told apart is neither better nor worse
     if result.better is None:
         judged = metric.direction != "none" and result.delta != 0
         return (f"{text} ≠" if unlike and judged else text), "tx2"

@@ -176,7 +176,7 @@ class RunTable(QAbstractTableModel):
             return None
         return (
             "", tr("Line"), tr("Run"), tr("State"), tr("Model"), tr("Dataset"), tr("Method"), tr("Evaluation loss"),
-            tr("Step"), tr("Duration"), tr("Started"), tr("Tags"),
+            tr("Step"), tr("Duration"), tr("Launched"), tr("Tags"),
         )[section]  # fmt: skip
 
     def _text(self, run: RunRow, column: int) -> str:

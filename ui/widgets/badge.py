@@ -55,7 +55,9 @@ def paint_badge(painter: QPainter, rect: QRectF, text: str, state: State, icon: 
         x += side + 4
     painter.setFont(text_font(theme.px(12), 500))
     painter.setPen(theme.color(_INK[state]))
-    painter.drawText(QRectF(x, rect.y(), rect.right() - x, rect.height()), Qt.AlignmentFlag.AlignVCenter, text)
+    room = QRectF(x, rect.y(), rect.right() - x - 4, rect.height())
+    shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, round(room.width()) + 1)
+    painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, shown)
 
 
 class BadgeLabel(QAbstractButton):

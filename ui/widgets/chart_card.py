@@ -55,6 +55,7 @@ class ChartCard(Card):
         axes: Sequence[Axis] = AXES,
         axis_switch: bool = False,
         legend: bool = True,
+        current_value: bool = True,
         smoothing: float = 0.9,
         parent: QWidget | None = None,
     ) -> None:
@@ -78,6 +79,7 @@ class ChartCard(Card):
         self._legend = QHBoxLayout()
         self._legend.setSpacing(10)
         self._value = Text("", weight=600)
+        self._value.setVisible(current_value)
         self._build_header(legend, axis_switch)
         self._readout = Readout(self.plot)
         self.plot.hovered.connect(self._hover)
@@ -103,6 +105,8 @@ class ChartCard(Card):
         self._restyle_series(series, themes.current())
         if self._legend is not None:
             entry = LegendEntry(label, slot, kind)
+            if kind == "smoothed":
+                entry.setToolTip(tr("Show or hide {label}. Bold: smoothed; faint: each step.", label=label))
             entry.toggled.connect(lambda on, key=key: self._show_series(key, on))
             self._legend.addWidget(entry)
 

@@ -36,6 +36,11 @@ class WordedAxis(pg.AxisItem):  # type: ignore[misc]  # untyped base
         return [f"{value:g}" if self.logMode else number(value, digits) for value in shown]
 
 
+def _round_tokens(count: float) -> str:
+    """Ticks are round: "20 k", not "20.0 k"."""
+    return compact(count).replace(".0 ", " ")
+
+
 class ChartPlot(pg.PlotWidget):  # type: ignore[misc]  # untyped base
     """A PlotWidget that keeps to the theme. `hovered` carries x in data units, or None when the pointer left.
 
@@ -72,7 +77,7 @@ class ChartPlot(pg.PlotWidget):  # type: ignore[misc]  # untyped base
     def set_axis(self, axis: Axis) -> None:
         """Word the x axis as steps, time or tokens."""
         bottom = self.getPlotItem().getAxis("bottom")
-        bottom.word = {"step": None, "time": duration, "tokens": compact}[axis]
+        bottom.word = {"step": None, "time": duration, "tokens": _round_tokens}[axis]
         bottom.picture = None
         bottom.update()
 

@@ -8,6 +8,7 @@ import numpy as np
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from ui import theme as themes
 from ui.format import learning_rate, loss, number
 from ui.tr import tr
 from ui.viewmodels.live_run import Snapshot
@@ -52,7 +53,7 @@ class LiveCharts(QWidget):
             card.plot.getPlotItem().vb.sigXRangeChanged.connect(lambda box, _range, card=card: self._follow_x(card))
         for key in ("loss", "grad_norm", "tokens_per_second"):
             self.cards[key].plot.getPlotItem().getAxis("left").word = None  # as many digits as the ticks need
-        self.loss.plot.getPlotItem().getAxis("left").setWidth(LANE_LABEL)
+        self.loss.plot.getPlotItem().getAxis("left").setWidth(themes.current().px(LANE_LABEL))
         self.loss.plot.getPlotItem().getAxis("left").setTickDensity(2.0)
         self._lay_out()
 

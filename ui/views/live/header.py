@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from studio.runs.commands import Asked
 from studio.runs.rows import RunRow
+from ui import theme as themes
 from ui.format import about, duration, number
 from ui.tr import tr
 from ui.viewmodels.live_run import Snapshot
@@ -87,7 +88,9 @@ class RunHeader(QWidget):
         if total is None or not known:
             return
         words = tr("Step {step} of {total}", step=number(row.step), total=number(total))
-        times = [tr("{time} elapsed", time=duration(row.seconds))]
+        remains = row.remaining_seconds is not None and row.is_active
+        narrow = self.width() < themes.current().px(1100)  # what is left goes before what is gone
+        times = [] if remains and narrow else [tr("{time} elapsed", time=duration(row.seconds))]
         if row.remaining_seconds is not None and row.is_active:
             times.append(tr("{time} left", time=about(row.remaining_seconds)))
         self.step.setText(words)

@@ -98,7 +98,7 @@ class MemoryCard(Card):
         planned = tr("plan {value}", value=duration(times.step_seconds)) if times else ""
         self.figures["step_seconds"].setText(_beside(None if step is None else duration(step), planned))
         now = float(cpu.value[-1]) if len(cpu) else None
-        self.figures["cpu_percent"].setText("" if now is None else tr("{share} % of a core", share=number(now)))
+        self.figures["cpu_percent"].setText("" if now is None else tr("{cores} cores busy", cores=number(now / 100, 1)))
         self.cpu.set_values(cpu.value[-60:].tolist())
 
     def _lay_out(self) -> None:

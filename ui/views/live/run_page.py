@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from ui import theme as themes
 from ui.tr import tr
 from ui.viewmodels.live_run import Snapshot
 from ui.views.live.charts import LiveCharts
@@ -15,7 +17,11 @@ from ui.views.live.preparing import PreparingPage
 from ui.views.live.side_cards import EventsCard, SamplesCard
 from ui.widgets.button import Button
 from ui.widgets.log_drawer import LogDrawer
+from ui.widgets.scroll_page import ScrollPage
 from ui.widgets.text import KeyCap, Rule
+
+LEAST_HEIGHT = 400
+STACKED_BELOW, STACKED_HEIGHT = 1040, 820
 
 
 class RunPage(QWidget):
@@ -77,7 +83,7 @@ class RunPage(QWidget):
             self.log.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _beside(self) -> QWidget:
-        page = QWidget()
+        page = ScrollPage()
         right = QVBoxLayout()
         right.setSpacing(10)
         below = QHBoxLayout()
@@ -86,9 +92,19 @@ class RunPage(QWidget):
         below.addWidget(self.samples, 1)
         right.addWidget(self.memory)
         right.addLayout(below, 1)
-        row = QHBoxLayout(page)
-        row.setContentsMargins(20, 0, 20, 10)
-        row.setSpacing(10)
-        row.addWidget(self.charts, 60)
-        row.addLayout(right, 40)
-        return page
+        self._row = QHBoxLayout(page)
+        self._row.setContentsMargins(20, 0, 20, 10)
+        self._row.setSpacing(10)
+        self._row.addWidget(self.charts, 60)
+        self._row.addLayout(right, 40)
+        self._beside_page = page
+        return page.area
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A narrow window has the cards below the charts, a low one scrolls: neither squeezes them."""
+        super().resizeEvent(event)
+        theme = themes.current()
+        stacked = self.width() < theme.px(STACKED_BELOW)
+        way = QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight
+        self._row.setDirection(way)
+        self._beside_page.setMinimumHeight(theme.px(STACKED_HEIGHT if stacked else LEAST_HEIGHT))

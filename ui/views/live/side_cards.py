@@ -11,6 +11,7 @@ from studio.recipes import FIELDS, Recipe, value_or_default
 from studio.recipes.setting_text import setting_text
 from studio.runs.rows import SampleRow
 from ui.format import number
+from ui.forms.form import setting_words
 from ui.tr import plural, tr
 from ui.viewmodels.live_run import Snapshot
 from ui.viewmodels.run_words import EventWords, event_words
@@ -104,9 +105,11 @@ class SettingsModel(RowsModel):
     def __init__(self, recipe: Recipe) -> None:
         rows = []
         for key, spec in FIELDS.items():
-            text = setting_text(value_or_default(recipe, key))
+            value = value_or_default(recipe, key)
+            text = setting_text(value)
             if text:
-                rows.append([tr(spec.label), tr(spec.choice_label(text)) if spec.choices else text])
+                worded = setting_words(spec, value) if isinstance(value, bool | int | float | str) else text
+                rows.append([tr(spec.label), worded])
         super().__init__([tr("Setting"), tr("Value")], rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -129,6 +132,7 @@ class SamplesCard(Card):
         self.previous.clicked.connect(lambda: self.go(-1))
         self.next.clicked.connect(lambda: self.go(1))
         self.prompt = Text("", size=12, tone="tx2", wrap=True)
+        self.step = Text("", size=12, tone="tx3")
         self.answer = Text("", size=12, wrap=True)
         well = Card(surface="well")
         well.body.setContentsMargins(8, 6, 8, 6)
@@ -138,7 +142,7 @@ class SamplesCard(Card):
         self._scroll.setWidgetResizable(True)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._scroll.setAccessibleName(tr("Sample"))
-        self._scroll.setWidget(_stacked(well, self.answer))
+        self._scroll.setWidget(_stacked(well, self.step, self.answer))
         self.body.addWidget(self.none, 0, Qt.AlignmentFlag.AlignTop)
         self.body.addWidget(self._scroll, 1)
         self._samples: tuple[SampleRow, ...] = ()
@@ -173,10 +177,9 @@ class SamplesCard(Card):
         for widget in (self._scroll, self.previous, self.next, self.place):
             widget.setVisible(there)
         if not there:
-            self.meta.setText("")
             return
         sample = self._samples[self._index]
-        self.meta.setText(tr("step {step}", step=number(sample.step)))
+        self.step.setText(tr("Step {step}", step=number(sample.step)))
         self.place.setText(tr("{at} of {count}", at=number(self._index + 1), count=number(len(self._samples))))
         self.previous.setEnabled(self._index > 0)
         self.next.setEnabled(self._index < len(self._samples) - 1)

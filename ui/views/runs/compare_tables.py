@@ -6,9 +6,11 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QHeaderView, QWidget
 
+from studio.recipes import FIELDS
 from studio.runs.compare import MetricRow, SettingRow
 from ui import theme as themes
 from ui.fonts import text_font
+from ui.forms.form import setting_words
 from ui.tr import tr
 from ui.viewmodels.comparison import Compared, delta_words, value_words
 from ui.viewmodels.run_table import letter
@@ -18,7 +20,7 @@ from ui.widgets.chart_table import RowsModel
 from ui.widgets.table import DataTable
 
 Index = QModelIndex | QPersistentModelIndex
-NAME_WIDTH = 124
+SETTING_WIDTH, MEASURE_WIDTH, LEAST_WIDTH = 128, 148, 84
 
 
 class ToneModel(RowsModel):
@@ -87,7 +89,7 @@ def results_model(data: Compared) -> ToneModel:
         if all(result.value is None for result in metric.results):
             continue  # a figure that no run has hides nothing else
         cells = [_result(metric, index, bool(data.comparison.unlike[index])) for index in range(len(data.runs))]
-        rows.append([tr(metric.label), *(text for text, _ in cells)])
+        rows.append([_measure(metric), *(text for text, _ in cells)])
         tones.append(["tx2", *(tone for _, tone in cells)])
     return ToneModel(headers_of(data, tr("Measure")), rows, tones)
 
@@ -100,20 +102,34 @@ def compare_table(name: str, model: ToneModel, slots: tuple[int, ...], *, number
     view.setModel(model)
     view.setItemDelegateForColumn(0, TextDelegate(view))
     header = view.horizontalHeader()
-    header.setMinimumSectionSize(64)
+    header.setMinimumSectionSize(themes.current().px(LEAST_WIDTH))
     header.setFixedHeight(themes.current().px(30))
     header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
     header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
-    header.resizeSection(0, themes.current().px(NAME_WIDTH))
+    header.resizeSection(0, themes.current().px(MEASURE_WIDTH if numbers else SETTING_WIDTH))
     model.setParent(view)
     return view
 
 
 def _setting(row: SettingRow, baseline: str) -> list[str]:
-    first = row.values[0] or tr("none")
+    values = [_worded(row.key, value) for value in row.values]
     same = tr("same as {run}", run=baseline)
-    rest = [same if value == row.values[0] else value or tr("none") for value in row.values[1:]]
-    return [first, *rest]
+    return [values[0], *(same if value == values[0] else value for value in values[1:])]
+
+
+def _worded(key: str, text: str) -> str:
+    """A setting as the form shows it: thousands and units."""
+    spec = FIELDS[key]
+    if spec.kind in ("integer", "number") and text:
+        words = setting_words(spec, float(text))
+        return words.removesuffix(f" {tr(spec.unit)}") if spec.unit and spec.unit in spec.label.lower() else words
+    return tr(spec.choice_label(text)) if spec.kind == "choice" and text else text or tr("none")
+
+
+def _measure(metric: MetricRow) -> str:
+    """The measure, with its unit where the figures stand without: "Speed, tokens/s"."""
+    bare = metric.unit in ("", "s", "bytes") or metric.unit in metric.label.lower()
+    return tr(metric.label) if bare else tr("{measure}, {unit}", measure=tr(metric.label), unit=metric.unit)
 
 
 def _result(metric: MetricRow, index: int, unlike: bool) -> tuple[str, str]:

@@ -92,9 +92,9 @@ class HistoryTable(DataTable):
             columns.TICK: (36, TickDelegate(self)),
             columns.LINE: (54, LineDelegate(self)),
             columns.NAME: (None, EditDelegate(self, tr("Name of the run"), strong=True)),
-            columns.STATE: (154, state),
+            columns.STATE: (168, state),
             columns.MODEL: (120, None),
-            columns.DATASET: (90, None),
+            columns.DATASET: (112, None),
             columns.METHOD: (74, None),
             columns.EVALUATION: (116, TextDelegate(self, number=True)),
             columns.STEP: (58, TextDelegate(self, number=True)),
@@ -104,6 +104,7 @@ class HistoryTable(DataTable):
         }
         for column, (width, delegate) in widths.items():
             self.set_column(column, width, delegate)
+        self.keep_width(columns.NAME, 170, (columns.TAGS, columns.STARTED, columns.DATASET, columns.STEP))
         header = self.horizontalHeader()
         header.setSortIndicatorShown(True)
         header.setSectionsClickable(True)

@@ -18,7 +18,7 @@ from ui.shortcuts import shortcuts, shown
 from ui.tr import tr
 from ui.view import View
 from ui.viewmodels import run_table as columns
-from ui.viewmodels.comparison import read_comparison
+from ui.viewmodels.comparison import Compared, read_comparison
 from ui.viewmodels.run_table import RunTable
 from ui.views.runs.compare_panel import ComparePanel, names_of
 from ui.views.runs.history_table import HistoryTable
@@ -36,6 +36,8 @@ from ui.widgets.toast import Message
 from ui.wording import words_for
 
 SEARCH_MILLISECONDS = 200
+COMPARE_MILLISECONDS = 1500
+SHARES = (268, 476)
 _STATES: dict[str, tuple[Status, ...]] = {
     "any": (),
     "active": tuple(sorted(ACTIVE)),
@@ -55,6 +57,9 @@ class RunsView(View):
         self.model = RunTable(context.tasks, context.services, self)
         self.history_actions = HistoryActions(context, self)
         self._comparisons = Latest(context.tasks, self)
+        self._again = QTimer(self)  # a run at work has news ten times a second; a comparison needs them less often
+        self._again.setSingleShot(True)
+        self._again.setInterval(COMPARE_MILLISECONDS)
         self._typing = QTimer(self)
         self._typing.setSingleShot(True)
         self._typing.setInterval(SEARCH_MILLISECONDS)
@@ -77,6 +82,7 @@ class RunsView(View):
     def shutdown(self) -> None:
         """The window closes."""
         self._typing.stop()
+        self._again.stop()
         self.model.stop()
         self._comparisons.cancel()
         self.compare.shutdown()
@@ -153,8 +159,8 @@ class RunsView(View):
         self.model.forget(changes.removed)
         if self._here:
             self.model.refresh()
-            if changes.changed & self.model.ticked.keys():
-                self._compare()
+            if changes.changed & self.model.ticked.keys() and not self._again.isActive():
+                    self._again.start()
 
     def _shown(self) -> None:
         """After each read: the table, or why there is none."""
@@ -185,9 +191,15 @@ class RunsView(View):
             return
         self._comparisons.request(
             lambda control: read_comparison(self.context.services.store, ticked),
-            self.compare.show_comparison,
+            self._show_comparison,
             lambda error: self.compare.clear(str(words_for(error))),
         )
+
+    def _show_comparison(self, data: Compared) -> None:
+        first = self.compare.data is None
+        self.compare.show_comparison(data)
+        if first:
+            self._splitter.setSizes(list(SHARES))
 
     def _failed(self, error: Exception) -> None:
         words = words_for(error)
@@ -254,7 +266,8 @@ class RunsView(View):
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(card)
         splitter.addWidget(self.compare)
-        splitter.setSizes([268, 476])
+        splitter.setSizes(list(SHARES))
+        self._splitter = splitter
         splitter.setProperty("bare", True)
         column = QVBoxLayout(page)
         column.setContentsMargins(20, 12, 20, 12)
@@ -266,6 +279,7 @@ class RunsView(View):
     def _connect(self) -> None:
         self.search.textChanged.connect(lambda text: self._typing.start())
         self._typing.timeout.connect(self._ask)
+        self._again.timeout.connect(lambda: self._compare() if self._here else None)
         self.state.picked.connect(lambda value: self._ask())
         self.archived.toggled.connect(lambda on: self._ask())
         self.more.clicked.connect(lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height() + 4))))
