@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QFont, QTextCharFormat, QTextCursor, QTextDocument, QTextFormat
+from PySide6.QtCore import QEvent, QUrl, Signal
+from PySide6.QtGui import QFont, QTextCharFormat, QTextCursor, QTextDocument, QTextFormat, QTextTable
 from PySide6.QtWidgets import QTextBrowser, QWidget
+
+from ui import theme as themes
 
 _FRONT_MATTER = re.compile(r"\A---\s*\n.*?\n---\s*\n", re.DOTALL)
 _IMAGE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
@@ -33,6 +35,13 @@ class MarkdownCard(QTextBrowser):
         features = QTextDocument.MarkdownFeature
         self.document().setMarkdown(shown, features.MarkdownDialectGitHub | features.MarkdownNoHTML)
         self._calm_headings()
+        self._calm_tables()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Rules of tables follow the theme."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._calm_tables()
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Nothing is ever loaded: no image, no style sheet, from no place."""
@@ -51,6 +60,19 @@ class MarkdownCard(QTextBrowser):
                 cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
                 cursor.mergeCharFormat(calm)
             block = block.next()
+
+    def _calm_tables(self) -> None:
+        """Quiet rules, no row of empty headers."""
+        for frame in self.document().rootFrame().childFrames():
+            if isinstance(frame, QTextTable):
+                looks = frame.format().toTableFormat()
+                looks.setBorderBrush(themes.current().color("line2"))
+                looks.setBorderCollapse(True)
+                looks.setCellPadding(4)
+                frame.setFormat(looks)
+                cells = [frame.cellAt(0, column) for column in range(frame.columns())]
+                if frame.rows() > 1 and all(cell.firstPosition() == cell.lastPosition() for cell in cells):
+                    frame.removeRows(0, 1)
 
     def _clicked(self, address: QUrl) -> None:
         if address.scheme() in ("http", "https"):

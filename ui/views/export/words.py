@@ -20,7 +20,7 @@ def format_name(kind: str) -> str:
 def format_files(kind: ExportFormat) -> str:
     """What lies in the folder."""
     return {
-        "peft": tr("safetensors · float32 · PEFT folder"),
+        "peft": tr("safetensors · FP32 · PEFT folder"),
         "merged": tr("safetensors · the base model's type · Hugging Face folder"),
     }[kind]
 

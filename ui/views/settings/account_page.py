@@ -159,6 +159,7 @@ class AccountPage(SettingsPage):
     def _ready(self, may_sign_out: bool) -> None:
         self.check.setEnabled(True)
         self.out.setEnabled(may_sign_out)
+        self.out.setVisible(may_sign_out)  # absent where nobody is signed in
         self.sign.setEnabled(bool(self.token.text().strip()))
 
     def _show(self, state: State, title: str, detail: str) -> None:

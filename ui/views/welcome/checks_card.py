@@ -33,7 +33,9 @@ class CheckRow(QWidget):
 
     def __init__(self, check: Check) -> None:
         super().__init__()
-        icon, token = _ICONS[check.state]
+        absent = check.id == "gpu" and not check.arguments.get("count")  # nothing is wrong: the CPU trains
+        icon, token = _ICONS["unknown" if absent else check.state]
+        found = tr("None found: training runs on the CPU") if absent else check.found
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 6, 16, 6)
         row.setSpacing(12)
@@ -41,9 +43,9 @@ class CheckRow(QWidget):
         words = QVBoxLayout()
         words.setSpacing(1)
         words.addWidget(Text(tr(check.label), size=12, weight=600))
-        words.addWidget(Text(check.found, size=12, tone="tx2", elide=True))
+        words.addWidget(Text(found, size=12, tone="tx2", elide=True))
         row.addLayout(words, 1)
-        self.setAccessibleName(f"{tr(check.label)}: {check.found}")
+        self.setAccessibleName(f"{tr(check.label)}: {found}")
         self.setToolTip(check.remedy or check.needed)
 
 
