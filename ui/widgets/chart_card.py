@@ -79,8 +79,8 @@ class ChartCard(Card):
         self._legend = QHBoxLayout()
         self._legend.setSpacing(10)
         self._value = Text("", weight=600)
-        self._value.setVisible(current_value)
         self._build_header(legend, axis_switch)
+        self._value.setVisible(current_value)  # once it has its parent: without one it would be a window for a moment
         self._readout = Readout(self.plot)
         self.plot.hovered.connect(self._hover)
         self.plot.next_axis.connect(self._next_axis)
