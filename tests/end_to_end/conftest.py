@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from huggingface_hub import close_session
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
 
 import studio.hub.session as hub_session
@@ -65,11 +66,13 @@ def hub(root: Path, tmp_path: Path) -> Iterator[HubServer]:
 def sit(qtbot: QtBot, qapp: QApplication, root: Path, tmp_path: Path) -> Iterator[Sit]:
     """Opens windows over the home as the program does, and closes what is left of them."""
     opened: list[tuple[MainWindow, Services]] = []
+    strays = StrayWindows()
+    qapp.installEventFilter(strays)
 
     def make() -> Person:
         services = Services(open_home(root))
         window = build_window(qapp, services)
-        qtbot.addWidget(window)
+        qtbot.addWidget(window, before_close_func=_ask_nobody)
         opened.append((window, services))
         window.resize(*SIZE)
         window.show()
@@ -81,6 +84,32 @@ def sit(qtbot: QtBot, qapp: QApplication, root: Path, tmp_path: Path) -> Iterato
 
     yield make
     for window, services in opened:
-        window.status_watch.active = {}  # nobody is there to answer the question of closing
+        _ask_nobody(window)
         window.close()
         services.close()
+    qapp.removeEventFilter(strays)
+    assert not strays.seen, f"parts of screens that were windows of their own for a moment: {strays.seen}"
+
+
+class StrayWindows(QObject):
+    """Notices a widget that is shown before it has its parent: it flashes up, and takes the focus from the window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Remember what is no window; never stop an event."""
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.windowType() in _PLAIN:
+            if watched.isWindow() and not isinstance(watched, QMainWindow):
+                self.seen.append(f"{type(watched).__name__} {watched.accessibleName()}")
+        return False
+
+
+_PLAIN = (Qt.WindowType.Widget, Qt.WindowType.Window)
+
+
+def _ask_nobody(window: QWidget) -> None:
+    """The test is over: nobody is there to answer the question of closing."""
+    assert isinstance(window, MainWindow)
+    window.status_watch.active = {}

@@ -1,4 +1,4 @@
-"""A person at the window: finds things by name, uses mouse and keys, waits for what can be seen, and remembers the rest.
+"""A person at the window: finds things by name, uses mouse and keys, and waits for what can be seen.
 
 Clicks go to the window at the widget's place, so what covers a widget also takes its click. When something that was
 waited for does not come, the error carries the runs' logs and events and says where a picture of the window lies.
@@ -96,7 +96,10 @@ class Person:
         self.press(Qt.Key.Key_Return)
 
     def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = NONE) -> None:
-        """A key of the window, to whatever has the focus."""
+        """A key of the window in front, to whatever has the focus."""
+        if QApplication.activeWindow() is None:
+            self.window.activateWindow()
+            QTest.qWaitForWindowActive(self.window)
         QTest.keyClick(self._top().windowHandle(), key, modifiers)
 
     def write(self, text: str) -> None:
@@ -142,6 +145,7 @@ class Person:
                 return
             turns.append(field.text())
             if field.text() != str(path):
+                field.setCompleter(None)  # type: ignore[arg-type]  # Qt takes null; it would end what is being typed
                 field.setFocus()
                 field.selectAll()
                 QTest.keyClicks(field, str(path))
@@ -154,6 +158,8 @@ class Person:
         open_dialog()
         timer.stop()
         assert turns and turns[-1] == str(path), f"the file dialog took {turns}"
+        self.window.activateWindow()  # as a window manager does when a dialog closes
+        QTest.qWaitForWindowActive(self.window)
 
     def answer(self, button: str) -> None:
         """Wait for a question and press one of its buttons."""
