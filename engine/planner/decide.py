@@ -12,8 +12,8 @@ LOGITS_BYTES = 64 * 2**20
 """Room for one chunk of logits and its gradient: large enough for an efficient GEMM, small beside a model."""
 
 PREFILL_TOKENS = 64
-PROMPT_TOKENS = 448
-"""Tokens kept for a sample's prompt, beside `sample_tokens` for its answer."""
+TEMPLATE_TOKENS = 128
+"""Tokens kept for what a chat template puts around a sample's prompt (a default system turn, role names)."""
 
 ASSUMED_DOCUMENTS = 16
 """Documents a row where the data has not been measured yet."""
@@ -53,8 +53,7 @@ def numerics_of(
 
 def placement_of(recipe: ResolvedRecipe, description: ModelDescription) -> Placement:
     """Where things lie, before offsets are known."""
-    wanted = PROMPT_TOKENS + recipe.sample_tokens if recipe.sample_prompts else 0
-    context = min(wanted, description.context_length)
+    context = min(_sample_tokens(recipe), description.context_length)
     return Placement(
         device="cpu",
         recompute=recipe.recompute,
@@ -63,6 +62,13 @@ def placement_of(recipe: ResolvedRecipe, description: ModelDescription) -> Place
         generation_context=context,
         prefill_tokens=min(PREFILL_TOKENS, context),
     )
+
+
+def _sample_tokens(recipe: ResolvedRecipe) -> int:
+    """Tokens of the longest sample and its answer at most: no tokenizer makes more tokens than a text has bytes."""
+    if not recipe.sample_prompts:
+        return 0
+    return max(len(prompt.encode()) for prompt in recipe.sample_prompts) + TEMPLATE_TOKENS + recipe.sample_tokens
 
 
 def head_chunk(vocabulary: int, tokens: int) -> int:

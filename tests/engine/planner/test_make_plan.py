@@ -201,3 +201,11 @@ def test_problems_are_told_together() -> None:
     assert [p.code for p in nothing] == ["nothing_to_learn"]
     full_disk = msgspec.structs.replace(ROOMY, disk_free_bytes=1000)
     assert "no_disk_for_checkpoints" in {p.code for p in plan(full_disk).problems}
+
+
+def test_the_longest_sample_prompt_fits_its_cache() -> None:
+    short, long = plan(sample_prompts=("a",)), plan(sample_prompts=("a", "ü" * 90))
+    assert short.placement.generation_context == 1 + 128 + recipe().sample_tokens
+    assert long.placement.generation_context == 180 + 128 + recipe().sample_tokens
+    assert plan(sample_prompts=("a" * 5000,)).placement.generation_context == 512, "no more than the model can read"
+    assert plan().placement.generation_context == 0
