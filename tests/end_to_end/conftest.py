@@ -100,9 +100,9 @@ class StrayWindows(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Remember what is no window; never stop an event."""
-        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.windowType() in _PLAIN:
-            if watched.isWindow() and not isinstance(watched, QMainWindow):
-                self.seen.append(f"{type(watched).__name__} {watched.accessibleName()}")
+        shown = event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow()
+        if shown and watched.windowType() in _PLAIN and not isinstance(watched, QMainWindow):
+            self.seen.append(f"{type(watched).__name__} {watched.accessibleName()}")
         return False
 
 
