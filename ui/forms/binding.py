@@ -92,7 +92,7 @@ def _number(spec: FieldSpec, label: str, take: Take, refuse: Refuse) -> Binding:
         held = value if isinstance(value, int | float) else None
         field.set_value(held)
         if spec.key in SHARE_OR_STEPS:
-            field.set_note("" if not held else tr("of the run") if held < 1 else tr("steps"))
+            field.set_note("" if not held else tr("× run") if held < 1 else tr("steps"))
 
     field.edited.connect(edited)
     return Binding(field, show)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 
 from ui.appearance import Appearance
@@ -17,6 +17,7 @@ from ui.run_watch import RunWatch
 from ui.services import Services
 from ui.shell.closing import closing_dialog, stop_all
 from ui.shell.command_field import CommandField
+from ui.shell.explain import explain
 from ui.shell.geometry import Geometry
 from ui.shell.messages import show_messages
 from ui.shell.page_stack import Factory, PageStack
@@ -76,6 +77,14 @@ class MainWindow(QMainWindow):
         """Begin to watch; the studio is opened by it, on a worker thread."""
         self.watch.start()
         self.status_watch.start()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """F1 comes here from every control that does not answer it by itself."""
+        focused = self.focusWidget()
+        if event.key() == Qt.Key.Key_F1 and focused is not None:
+            explain(focused)
+            return
+        super().keyPressEvent(event)
 
     def navigate(self, route: str, **arguments: object) -> None:
         """Go to a route; the arguments reach the screen's `arrive`."""

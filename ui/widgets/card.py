@@ -91,6 +91,12 @@ class KeyFigure(QWidget):
             self._note.setVisible(bool(note))
         self.setAccessibleName(f"{self._label.text()}: {self.text}")
 
+    def explain(self, text: str) -> None:
+        """Say what the figure is: by hover, and by F1 where Tab stops at it."""
+        self.setToolTip(text)
+        self.setAccessibleDescription(text)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
     def set_tone(self, tone: Tone) -> None:
         """Colour the value."""
         self._value.set_tone(tone)

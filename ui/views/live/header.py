@@ -16,6 +16,7 @@ from ui.widgets.badge import BadgeLabel
 from ui.widgets.button import Button
 from ui.widgets.progress import Progress
 from ui.widgets.text import Text
+from ui.wording import words_for
 
 
 class RunHeader(QWidget):
@@ -66,7 +67,7 @@ class RunHeader(QWidget):
         self.switcher.setText(row.name.replace("&", "&&"))
         self.switcher.setAccessibleName(tr("Run: {name}", name=row.name))
         words = state_words(row.status)
-        self.badge.set_badge(words.text, words.state, icon=words.icon)
+        self.badge.set_badge(words.text, words.state, icon=words.icon, explanation=_state_help(row))
         self._show_alarm(row)
         self.about.setText(" · ".join(part for part in (row.model, method_words(row), row.precision.upper()) if part))
         self._show_progress(shot)
@@ -176,3 +177,14 @@ class RunHeader(QWidget):
             action = menu.addAction(text)
             action.triggered.connect(lambda _checked=False, run=row.id: self.picked.emit(run))
         return menu
+
+
+def _state_help(row: RunRow) -> str:
+    """What the state means for the person who looks."""
+    if row.status in ("launching", "preparing"):
+        return tr("The engine reads the model and the data; charts appear with the first step.")
+    if row.status == "training":
+        return tr("The engine trains in a process of its own and goes on when this window is closed.")
+    if row.status == "paused":
+        return tr("Nothing is computed. Resume goes on with the next step.")
+    return str(words_for(row.reason)) if row.reason is not None else tr("No engine works on this run.")

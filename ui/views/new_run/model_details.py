@@ -161,7 +161,9 @@ class ModelDetails(QFrame):
         self._flow = FlowLayout(self._badges, gap=6)
         self._use = Button(tr("Use this model"), icon="check", kind="primary", size="medium")
         self._use.clicked.connect(self.chosen)
-        self._used = BadgeLabel(tr("Chosen for this run"), "accent", icon="check")
+        self._used = BadgeLabel(
+            tr("Chosen for this run"), "accent", icon="check", explanation=tr("The recipe names this model.")
+        )
         use = QHBoxLayout()
         use.addWidget(self._use)
         use.addWidget(self._used)
@@ -196,11 +198,15 @@ class ModelDetails(QFrame):
         badges = [BadgeLabel(text, "good" if supported else mark.state, icon="check" if supported else None,
                              explanation=mark.why)]  # fmt: skip
         if facts.licence:
-            badges.append(BadgeLabel(facts.licence))
+            badges.append(BadgeLabel(facts.licence, explanation=tr("The licence that the model's authors state.")))
         if facts.parameters:
-            badges.append(BadgeLabel(tr("{count} parameters", count=compact(facts.parameters))))
+            badges.append(BadgeLabel(
+                tr("{count} parameters", count=compact(facts.parameters)), explanation=tr("All weights of the model.")
+            ))  # fmt: skip
         if facts.is_gated and not facts.needs_access:
-            badges.append(BadgeLabel(tr("Access granted"), "good", icon="unlock"))
+            badges.append(BadgeLabel(
+                tr("Access granted"), "good", icon="unlock", explanation=tr("Your Hub account may download it.")
+            ))  # fmt: skip
         for badge in badges:
             badge.setFixedHeight(themes.current().px(24))  # one height, so that they stand in one line
             self._flow.addWidget(badge)

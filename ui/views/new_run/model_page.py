@@ -56,6 +56,7 @@ class ModelPage(WizardPage):
         self._connect()
         unsubscribe = self._document.subscribe(self._document_changed)
         self.destroyed.connect(lambda: unsubscribe())
+        self._look_for_chosen()  # the step's line is told on every step, also where this page is never opened
 
     def arrive(self, **arguments: object) -> None:
         """Search and scan the first time; look at downloads while seen."""

@@ -47,7 +47,7 @@ class AdviceRow(QWidget):
         row.addWidget(IconLabel(icon, token, 14))
         row.addWidget(Text(words, weight=500, elide=True), 1)
         if recommended:
-            row.addWidget(BadgeLabel(tr("Recommended"), "accent"))
+            row.addWidget(BadgeLabel(tr("Recommended"), "accent", explanation=tr("Costs least of what is enough.")))
         for fact in facts:
             text = Text(fact, size=12, tone="tx2")
             text.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 from ui.format import number, percent
 from ui.tr import tr
 from ui.views.new_run.plan_session import PlanSession
-from ui.views.new_run.plan_words import STATES, budget_words, figures, verdict_words
+from ui.views.new_run.plan_words import STATES, budget_words, explain_figures, figures, verdict_words
 from ui.widgets.badge import State, shape_of
 from ui.widgets.card import Card, KeyFigure
 from ui.widgets.edge_strip import EdgeStrip
@@ -69,6 +69,7 @@ class VerdictCard(Card):
         self._strip = EdgeStrip("neutral", parent=self)
         self.verdict = Verdict(session)
         self.figures = [KeyFigure(label) for label, _, _ in figures(session)]
+        explain_figures(self.figures)
         self._rules = [Rule(vertical=True) for _ in self.figures]
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(16)
@@ -107,6 +108,7 @@ class VerdictColumn(QWidget):
         self._session = session
         self.verdict = Verdict(session)
         self.figures = [KeyFigure(label, small=True) for label, _, _ in figures(session)]
+        explain_figures(self.figures)
         self.note = Text(tr("“≈” while a newer plan is made"), size=12, tone="tx3")
         grid = QGridLayout()
         grid.setHorizontalSpacing(12)

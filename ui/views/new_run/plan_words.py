@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from studio.planning import Budget, Plan
@@ -11,6 +11,7 @@ from ui.format import closed_form, compact, duration, memory, number, percent, t
 from ui.forms.form import setting_words
 from ui.tr import plural, tr
 from ui.widgets.badge import State
+from ui.widgets.card import KeyFigure
 from ui.widgets.hatches import Category
 from ui.widgets.memory_bar import Segment
 
@@ -74,6 +75,18 @@ def figures(session: PlanSession) -> list[tuple[str, str, str]]:
             tr("of {count} parameters", count=compact(plan.total_parameters)),
         ),
     ]
+
+
+def explain_figures(shown: Sequence[KeyFigure]) -> None:
+    """What each of the `figures` is, for hover and F1."""
+    texts = (
+        tr("Real tokens, without padding, that the plan expects to train each second."),
+        tr("One optimizer step: its micro-batches, forward and backward, and the update."),
+        tr("All steps, evaluations and checkpoints, without reading the model."),
+        tr("Parameters that learn, of all that the model has."),
+    )
+    for figure, text in zip(shown, texts, strict=True):
+        figure.explain(text)
 
 
 def so_far(session: PlanSession) -> tuple[str, State, str]:

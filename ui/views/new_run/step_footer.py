@@ -37,6 +37,6 @@ class StepFooter(QWidget):
 
     def _show(self) -> None:
         verdict, state, detail = so_far(self._session)
-        self._badge.set_badge(verdict, state)
+        self._badge.set_badge(verdict, state, explanation=detail)
         self._badge.setVisible(bool(verdict))
         self._detail.setText(detail)

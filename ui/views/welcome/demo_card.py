@@ -127,7 +127,9 @@ class DemoCard(Card):
         budget, times = plan.budgets[0], plan.timeline
         words = {"fits": tr("Fits"), "tight": tr("Tight"), "does_not_fit": tr("Doesn't fit")}[plan.verdict]
         room = memory_of(budget.planned_bytes, budget.usable_bytes)
-        self.badge.set_badge(tr("{verdict} · {room} RAM", verdict=words, room=room), _STATES[plan.verdict])
+        why = tr("What the plan needs of the memory that is usable, beside other programs.")
+        badge = tr("{verdict} · {room} RAM", verdict=words, room=room)
+        self.badge.set_badge(badge, _STATES[plan.verdict], explanation=why)
         self.badge.setVisible(True)
         values = (
             duration(times.total_seconds),
