@@ -242,6 +242,7 @@ class ComparePanel(QWidget):
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(self._stack)
+        self.clear()
 
 
 def _settings(data: Compared) -> tuple[object, ...]:

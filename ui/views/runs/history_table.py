@@ -93,7 +93,7 @@ class HistoryTable(DataTable):
             columns.LINE: (54, LineDelegate(self)),
             columns.NAME: (None, EditDelegate(self, tr("Name of the run"), strong=True)),
             columns.STATE: (168, state),
-            columns.MODEL: (120, None),
+            columns.MODEL: (146, None),
             columns.DATASET: (112, None),
             columns.METHOD: (74, None),
             columns.EVALUATION: (116, TextDelegate(self, number=True)),

@@ -15,7 +15,7 @@ from ui.bridge import Latest
 from ui.context import Command, Context
 from ui.format import number
 from ui.shortcuts import shortcuts, shown
-from ui.tr import tr
+from ui.tr import plural, tr
 from ui.view import View
 from ui.viewmodels import run_table as columns
 from ui.viewmodels.comparison import Compared, read_comparison
@@ -170,7 +170,8 @@ class RunsView(View):
         self._pages.setCurrentWidget(self._content)
         total = self.model.rowCount()
         self._lists.setCurrentWidget(self.table if total else self.no_match)
-        text = tr("{count} of {total} runs", count=number(total), total=number(self.model.everything or 0))
+        everything = self.model.everything or 0
+        text = plural(everything, "{shown} of {count} run", "{shown} of {count} runs", shown=number(total))
         if self.model.ticked:
             text += " · " + tr("{count} ticked", count=number(len(self.model.ticked)))
         self.count.setText(text)
