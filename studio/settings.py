@@ -6,6 +6,7 @@ Settings that change `HF_*` do nothing to this process: they are written into th
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Literal
 
@@ -50,6 +51,7 @@ class SettingsFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._changing = threading.Lock()  # a window changes two settings at once from two threads
 
     def load(self) -> Settings:
         """The settings; defaults where there is no file. Raises SurroundingsError("settings.unreadable")."""
@@ -72,13 +74,14 @@ class SettingsFile:
 
     def change(self, **values: object) -> Settings:
         """Load, change the named settings, check and save them. Raises SurroundingsError("settings.bad_value")."""
-        changed = {**msgspec.to_builtins(self.load()), **values}
-        try:
-            settings = msgspec.convert(changed, Settings)
-        except msgspec.ValidationError as error:
-            raise SurroundingsError("settings.bad_value", f"This setting cannot be used: {error}.") from error
-        self.save(settings)
-        return settings
+        with self._changing:
+            changed = {**msgspec.to_builtins(self.load()), **values}
+            try:
+                settings = msgspec.convert(changed, Settings)
+            except msgspec.ValidationError as error:
+                raise SurroundingsError("settings.bad_value", f"This setting cannot be used: {error}.") from error
+            self.save(settings)
+            return settings
 
     def _raw(self) -> dict[str, object]:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,16 @@ def test_settings_are_kept_with_what_a_newer_release_wrote(tmp_path: Path) -> No
         file.change(text_size=111)
     assert caught.value.code == "settings.bad_value"
     assert file.load().text_size == 125
+
+
+def test_two_settings_changed_at_once_are_both_kept(tmp_path: Path) -> None:
+    for turn in range(20):
+        file = SettingsFile(tmp_path / f"{turn}.json")
+        with ThreadPoolExecutor(2) as threads:
+            threads.submit(file.change, hub_offline=True)
+            threads.submit(file.change, hub_home="/elsewhere")
+        kept = file.load()
+        assert (kept.hub_offline, kept.hub_home) == (True, "/elsewhere")
 
 
 @pytest.mark.scenario("S20")
