@@ -76,10 +76,11 @@ class ChartCard(Card):
         self._stack.addWidget(self.plot)
         self.body.setContentsMargins(8, 0, 8, 6)
         self.body.addWidget(self._stack, 1)
-        self._legend = QHBoxLayout()
-        self._legend.setSpacing(10)
+        self._legend = QHBoxLayout() if legend else None
+        if self._legend is not None:
+            self._legend.setSpacing(10)
         self._value = Text("", weight=600)
-        self._build_header(legend, axis_switch)
+        self._build_header(axis_switch)
         self._value.setVisible(current_value)  # once it has its parent: without one it would be a window for a moment
         self._readout = Readout(self.plot)
         self.plot.hovered.connect(self._hover)
@@ -217,9 +218,9 @@ class ChartCard(Card):
             for series in self._series.values():
                 self._restyle_series(series, themes.current())
 
-    def _build_header(self, legend: bool, axis_switch: bool) -> None:
+    def _build_header(self, axis_switch: bool) -> None:
         self._switch: SegmentedControl | None = None
-        if legend:
+        if self._legend is not None:
             self.header.insertLayout(1, self._legend)
         self.header.addWidget(self._value)
         if axis_switch and len(self._axes) > 1:
