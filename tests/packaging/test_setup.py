@@ -72,8 +72,10 @@ def test_a_python_without_venv_is_named(machine: Machine) -> None:
     status, output = machine.set_up()
     assert status == 1 and "python3.12 works, but has no venv module" in output
     machine.program("apt-get", "exit 0")
+    machine.program("python3.12", f"{_LACKS_LIBRARIES}; {_WITHOUT_VENV}")
     status, output = machine.set_up()
-    assert status == 1 and "sudo apt-get install -y --no-install-recommends python3.12-venv" in output
+    line = "  sudo apt-get install -y --no-install-recommends python3.12-venv libegl1 libxcb-cursor0 fonts-dejavu-core"
+    assert status == 1 and line in output.splitlines(), "all that must be asked for, once, alone on its line"
 
 
 def test_missing_libraries_stop_a_user_with_the_exact_line(machine: Machine) -> None:
