@@ -100,8 +100,9 @@ class StrayWindows(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Remember what is no window; never stop an event."""
-        shown = event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow()
-        if shown and watched.windowType() in _PLAIN and not isinstance(watched, QMainWindow):
+        if event.type() != QEvent.Type.Show or not isinstance(watched, QWidget) or not watched.isWindow():
+            return False
+        if watched.windowType() in _PLAIN and not isinstance(watched, QMainWindow):
             self.seen.append(f"{type(watched).__name__} {watched.accessibleName()}")
         return False
 

@@ -104,6 +104,7 @@ def _in_group(widget: QWidget, reached: set[QWidget]) -> bool:
     group = widget.group()
     if group is not None and group.exclusive():
         return any(button in reached for button in group.buttons())
-    if widget.autoExclusive() and widget.parentWidget() is not None:
-        return any(b in reached for b in widget.parentWidget().findChildren(QAbstractButton) if b.autoExclusive())
+    parent = widget.parentWidget()
+    if widget.autoExclusive() and parent is not None:
+        return any(b in reached for b in parent.findChildren(QAbstractButton) if b.autoExclusive())
     return False
