@@ -65,14 +65,17 @@ class Screen:
                 raise AssertionError(f"Waited {seconds:.0f} s for: {what}\n{said}\n{tails(self.root)}")
             time.sleep(every)
 
-    def close(self, answer: str = "") -> None:
-        """Close the window as the window manager does; `answer` is the key for the question, where one is expected."""
+    def close(self) -> bool:
+        """Close the window as the window manager does. Whether it asked first; Enter keeps what trains training."""
+        question = "^Close the window while a run trains"
         self.key("alt+F4")
-        if answer:
-            self.until(lambda: self.windows("^Close the window while a run trains"), "the question")
-            xdotool(self.environment, "windowfocus", "--sync", self.windows("^Close the window while a run trains")[0])
-            self.key(*answer.split())
+        self.until(lambda: self.process.poll() is not None or self.windows(question), "the window to close or to ask")
+        asked = self.windows(question)
+        if asked:
+            xdotool(self.environment, "windowfocus", "--sync", asked[0])
+            self.key("Return")
         assert self.process.wait(30) == 0
+        return bool(asked)
 
 
 @contextmanager
@@ -172,7 +175,7 @@ def test_a_run_by_keys_in_a_real_window_that_imports_nothing_heavy(root: Path, t
             for keys in ("ctrl+3", "ctrl+5", "ctrl+6", "ctrl+comma", "ctrl+2"):
                 screen.key(keys)
             written_before = screen.report.stat().st_mtime_ns
-            screen.close()
+            screen.close()  # asks where it has not heard of the end yet
             assert screen.report.stat().st_mtime_ns > written_before
             report = json.loads(screen.report.read_text())
     print(report)
@@ -191,7 +194,7 @@ def test_closed_killed_and_opened_again_over_a_live_run(sit: Sit, root: Path, tm
         with program(environment, home, "--go", "new") as screen:
             run = launch(screen, home)
             screen.until(lambda: step(home, run) >= 5, "steps")
-            screen.close("Return")  # keeps training in the background
+            assert screen.close(), "it asks while a run trains"
         with program(environment, home, "--go", "live") as screen:
             press_for(screen, home, run, "ctrl+p", "RunPaused")
             press_for(screen, home, run, "ctrl+p", "RunUnpaused")
