@@ -17,6 +17,7 @@ from engine.graph.catalogue import CATALOGUE, Catalogue, spec_of
 from engine.graph.errors import GraphError
 from engine.graph.graph import Graph, Node, Parameter, Value
 from engine.graph.opspec import Backward
+from engine.graph.verify import overwritten
 
 GRADIENT = "gradient/"
 
@@ -141,6 +142,13 @@ def assemble(
     parameters = {parameter.value: parameter for parameter in forward.parameters}
     read: tuple[Parameter, ...] = tuple(parameters[value] for value in outside if value in parameters)
     saved = tuple(value for value in outside if value not in parameters)
+    lost = overwritten(forward)
+    for value in saved:
+        if value in lost:
+            raise GraphError(
+                "graph.read_after_overwrite",
+                f"{lost[value].name}: overwrites '{value.name}' of graph '{forward.name}', which its gradient needs",
+            )
     backward = Graph(
         f"{forward.name}.backward", (*incoming, *saved), read, tuple(nodes), tuple(dict.fromkeys(gradients.values()))
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from engine.graph.errors import GraphError
-from engine.graph.ops import attention, embedding, head, linear, norm, pointwise, step
+from engine.graph.ops import attention, embedding, head, linear, norm, packed, pointwise, segments, step
 from engine.graph.opspec import OpSpec
 
 Catalogue = Mapping[str, OpSpec]
@@ -22,7 +22,7 @@ def catalogue_of(specs: Iterable[OpSpec]) -> Catalogue:
     return MappingProxyType(found)
 
 
-FAMILIES = (embedding, norm, linear, attention, pointwise, head, step)
+FAMILIES = (embedding, norm, linear, segments, attention, packed, pointwise, head, step)
 
 CATALOGUE = catalogue_of(spec for family in FAMILIES for spec in family.SPECS)
 

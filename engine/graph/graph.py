@@ -35,11 +35,24 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A checkpoint's tensor that is so many rows of a grouped parameter."""
+
+    name: str
+    rows: Size
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
-    """A weight that a graph reads. `decay`: whether weight decay applies to it when it is trained."""
+    """A weight that a graph reads. `decay`: whether weight decay applies to it when it is trained.
+
+    `parts`: what it is called in checkpoints, where it is several tensors stacked by their rows, in this order; none
+    for a parameter that is a tensor of its own.
+    """
 
     value: Value
     decay: bool = True
+    parts: tuple[Part, ...] = ()
 
     @property
     def name(self) -> str:

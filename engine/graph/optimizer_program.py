@@ -4,14 +4,31 @@ from __future__ import annotations
 
 from engine.graph.ops.step import DECISION
 from engine.graph.options import ScheduleOptions
-from engine.graph.persistent import LOSS_SLOTS, METRIC_STATE, SQUARES, STEP_COUNT, STEP_LIMITS, WEIGHT_SLOTS
+from engine.graph.persistent import (
+    LOSS_SLOTS,
+    METRIC_STATE,
+    SQUARES,
+    STEP_COUNT,
+    STEP_LIMITS,
+    WEIGHT_SLOTS,
+    StoredParameter,
+)
 from engine.graph.schedule import ParameterSlots, Program
 from engine.graph.unroll import ProgramWriter
 
 
-def write_optimizer(slots: tuple[ParameterSlots, ...], options: ScheduleOptions, writer: ProgramWriter) -> Program:
-    """Needs loss and weight slots and accumulators of all micro-batches, and `input/limits` of this step."""
-    trained = [each for each in slots if each.is_trainable]
+def write_optimizer(
+    parameters: tuple[ParameterSlots, ...],
+    stored: tuple[StoredParameter, ...],
+    options: ScheduleOptions,
+    writer: ProgramWriter,
+) -> Program:
+    """Needs loss and weight slots and accumulators of all micro-batches, and `input/limits` of this step.
+
+    The norm is summed over `parameters` one by one, so that its order is that of their names whatever is grouped; what
+    works element by element is done on groups at once.
+    """
+    trained = [each for each in parameters if each.is_trainable]
     for index, each in enumerate(trained):
         total, *others = each.gradients
         for other in others:
@@ -23,8 +40,9 @@ def write_optimizer(slots: tuple[ParameterSlots, ...], options: ScheduleOptions,
         (SQUARES, LOSS_SLOTS, WEIGHT_SLOTS, STEP_LIMITS, STEP_COUNT, METRIC_STATE),
         (decision, STEP_COUNT, METRIC_STATE),
     )
-    for each in trained:
-        _update(each, decision, options, writer)
+    for group in stored:
+        if group.whole.is_trainable:
+            _update(group.whole, decision, options, writer)
     return writer.finish()
 
 

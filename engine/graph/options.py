@@ -34,6 +34,8 @@ class ScheduleOptions:
     has micro_batch_size · (max_documents + 1) + 1 entries.
     lora: None for full fine-tuning. precision: dtype of weights and activations; masters and accumulators are fp32.
     chunk_tokens: tokens a chunk of the head's logits.
+    fused: grouped projections and fused ops (rewrites/pack.py, rewrites/grouped_lora.py, fold.py); other roundings, so
+    a choice of numerics.
     generation_context: tokens the key/value caches hold; 0 for no generation programs. prefill_chunk: tokens a call.
     """
 
@@ -46,6 +48,7 @@ class ScheduleOptions:
     lora: LoraOptions | None
     precision: DType
     recompute: Recompute
+    fused: bool
     generation_context: int = 0
     prefill_chunk: int = 0
 

@@ -5,12 +5,14 @@ master/<name>                            fp32 master of a trainable weight of lo
 first_moment/<name>, second_moment/<name>
 gradient/<name>                          fp32 accumulator; gradient/<use>/<name>, one a use, where it is tied
 input/…  state/…  output/…               see the tables below
+
+A grouped parameter (graph.Parameter.parts) is stored whole; the names above, for each of its parts, are ranges of its rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.graph.graph import Parameter
 from engine.graph.ops.step import LIMITS, METRICS, OPTIMIZER_STEP, STEP_STATE
@@ -32,7 +34,7 @@ LOSS_SUM, WEIGHT_SUM, CORRECT, LOGITS = "output/loss_sum", "output/weight_sum", 
 
 @dataclass(frozen=True, slots=True)
 class PlacedParameter:
-    """A parameter of the (rewritten) model: canonical name, graph parameter, which graphs use it, trained or not."""
+    """A parameter of the (rewritten) model: full name, graph parameter, which graphs use it, trained or not."""
 
     name: str
     parameter: Parameter
@@ -40,11 +42,59 @@ class PlacedParameter:
     trainable: bool
 
 
+@dataclass(frozen=True, slots=True)
+class StoredParameter:
+    """A parameter as graphs read it, and the checkpoint's parameters that it consists of (itself, where not grouped)."""
+
+    whole: ParameterSlots
+    parts: tuple[ParameterSlots, ...]
+
+
 def define_parameters(
     tensors: Tensors, parameters: Iterable[PlacedParameter], dims: Mapping[str, int]
-) -> tuple[ParameterSlots, ...]:
-    """Weights, masters, moments and accumulators of all parameters."""
-    return tuple(_define_parameter(tensors, each, dims) for each in parameters)
+) -> tuple[StoredParameter, ...]:
+    """Weights, masters, moments and accumulators of all parameters; those of a group's parts are rows of the group's."""
+    return tuple(_define_stored(tensors, each, dims) for each in parameters)
+
+
+def _define_stored(tensors: Tensors, placed: PlacedParameter, dims: Mapping[str, int]) -> StoredParameter:
+    whole = _define_parameter(tensors, placed, dims)
+    prefix = placed.name.removesuffix(placed.parameter.name)
+    parts: list[ParameterSlots] = []
+    first = 0
+    for part in placed.parameter.parts:
+        rows = part.rows.evaluate(dims)
+        parts.append(_define_part(tensors, whole, prefix + part.name, first, rows))
+        first += rows
+    return StoredParameter(whole, tuple(parts) or (whole,))
+
+
+def _define_part(tensors: Tensors, whole: ParameterSlots, name: str, first: int, rows: int) -> ParameterSlots:
+    made: dict[str, str] = {}  # a weight that is its own master is one tensor
+
+    def part_of(tensor: str) -> str:
+        if tensor not in made:
+            base = tensors[tensor]
+            start = first * (base.bytes // base.shape[0])
+            alias = tensor.removesuffix(whole.name) + name
+            shape = (rows, *base.shape[1:])
+            made[tensor] = define(
+                tensors, replace(base, name=alias, shape=shape, alias_of=tensor, alias_offset=start)
+            )
+        return made[tensor]
+
+    def part_or_none(tensor: str | None) -> str | None:
+        return None if tensor is None else part_of(tensor)
+
+    return ParameterSlots(
+        name,
+        part_of(whole.weight),
+        whole.decay,
+        master=part_or_none(whole.master),
+        first_moment=part_or_none(whole.first_moment),
+        second_moment=part_or_none(whole.second_moment),
+        gradients=tuple(part_of(each) for each in whole.gradients),
+    )
 
 
 def _define_parameter(tensors: Tensors, placed: PlacedParameter, dims: Mapping[str, int]) -> ParameterSlots:

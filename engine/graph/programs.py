@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.graph.catalogue import CATALOGUE, Catalogue
+from engine.graph.errors import GraphError
+from engine.graph.fold import fold_additions
 from engine.graph.generation_programs import write_generation
 from engine.graph.graph import Graph
 from engine.graph.model_graphs import HIDDEN, ModelGraphs
@@ -21,15 +23,18 @@ from engine.graph.persistent import (
     LOSS_SUM,
     WEIGHT_SUM,
     PlacedParameter,
+    StoredParameter,
     define_generation,
     define_parameters,
     define_training,
 )
 from engine.graph.places import Places, forward
+from engine.graph.rewrites.grouped_lora import attach_grouped_lora
 from engine.graph.rewrites.head import for_evaluation
 from engine.graph.rewrites.lora import attach_lora, is_adapter
+from engine.graph.rewrites.pack import pack
 from engine.graph.rewrites.precision import with_precision
-from engine.graph.schedule import Program, Schedule
+from engine.graph.schedule import ParameterSlots, Program, Schedule
 from engine.graph.train_program import write_train_micro
 from engine.graph.unroll import ProgramWriter, Tensors
 from engine.graph.verify import verify_graph
@@ -41,30 +46,33 @@ def build_schedule(model: ModelGraphs, options: ScheduleOptions, catalogue: Cata
     served = rewritten(model, options, training=False)
     dims = {**model.dims, **options.dims()}
     tensors: Tensors = {}
-    placed = placed_parameters(trained, full=options.lora is None)
-    slots = define_parameters(tensors, placed, dims)
+    stored = define_parameters(tensors, placed_parameters(trained, full=options.lora is None), dims)
+    slots = in_canonical_order(stored, rewritten(model, replace(options, fused=False), training=True))
     define_training(tensors, options, sum(each.is_trainable for each in slots))
-    places = Places(slots)
+    places = Places(tuple(each.whole for each in stored))
     programs = [
         write_train_micro(trained, options, places, ProgramWriter("train_micro", tensors, dims, catalogue)),
-        write_optimizer(slots, options, ProgramWriter("optimizer", tensors, dims, catalogue)),
+        write_optimizer(slots, stored, options, ProgramWriter("optimizer", tensors, dims, catalogue)),
         _write_evaluate(served, places, ProgramWriter("evaluate", tensors, dims, catalogue)),
     ]
     if options.generation_context:
         define_generation(tensors, options, dims["V"])
         programs += write_generation(served, options, places, tensors, dims, catalogue)
+    if options.fused:
+        programs = [fold_additions(program, tensors) for program in programs]
     return Schedule(tensors, {program.name: program for program in programs}, slots)
 
 
 def rewritten(model: ModelGraphs, options: ScheduleOptions, *, training: bool) -> ModelGraphs:
-    """The model in the run's precision, with adapters where the method is LoRA."""
+    """The model in the run's precision, packed where it is to be fused, with adapters where the method is LoRA."""
+    attach = attach_grouped_lora if options.fused else attach_lora
 
     def precise(graph: Graph) -> Graph:
         return with_precision(graph, options.precision)
 
     def block(graph: Graph) -> Graph:
-        adapted = graph if options.lora is None else attach_lora(graph, options.lora, training=training)
-        return precise(adapted)
+        packed = pack(graph) if options.fused else graph
+        return precise(packed if options.lora is None else attach(packed, options.lora, training=training))
 
     result = replace(
         model,
@@ -75,6 +83,16 @@ def rewritten(model: ModelGraphs, options: ScheduleOptions, *, training: bool) -
     for graph in (result.embed, *result.blocks.values(), result.head):
         verify_graph(graph)
     return result
+
+
+def in_canonical_order(stored: tuple[StoredParameter, ...], unfused: ModelGraphs) -> tuple[ParameterSlots, ...]:
+    """The slots of all parts in the order of the unfused model's parameters, of which none may be missing or new."""
+    slots = {part.name: part for each in stored for part in each.parts}
+    names = [name for name, _ in unfused.parameters()]
+    if slots.keys() != set(names):
+        strangers = ", ".join(sorted(slots.keys() ^ set(names)))
+        raise GraphError("graph.lost_parameter", f"a rewrite lost or invented parameters: {strangers}")
+    return tuple(slots[name] for name in names)
 
 
 def placed_parameters(model: ModelGraphs, *, full: bool) -> list[PlacedParameter]:

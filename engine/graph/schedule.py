@@ -1,7 +1,7 @@
 """The concrete form: numbers instead of letters, a flat list of instructions a program.
 
 Everything downstream (lifetimes, arena, simulator, executors) reads only this. An in-place operation names the
-same tensor as operand and result. A tensor with `alias_of` is the same bytes under another shape.
+same tensor as operand and result. A tensor with `alias_of` is the same bytes under another shape, or a range of rows.
 """
 
 from __future__ import annotations
@@ -34,13 +34,15 @@ class Storage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Row-major memory with a name. `alias_of` names the tensor whose bytes these are (never itself an alias)."""
+    """Row-major memory with a name. `alias_of` names the tensor whose bytes these are (never itself an alias), from its
+    byte `alias_offset` on: a view of all of it, or a range of its rows."""
 
     name: str
     shape: tuple[int, ...]
     dtype: DType
     storage: Storage
     alias_of: str | None = None
+    alias_offset: int = 0
 
     @property
     def elements(self) -> int:

@@ -7,6 +7,7 @@ aliases; results that overwrite an operand are that operand's tensor; sizes in a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from engine.graph.catalogue import CATALOGUE, Catalogue, spec_of
 from engine.graph.dims import Size
@@ -94,9 +95,10 @@ class ProgramWriter:
     def _define_view(
         self, value: Value, prefix: str, source: str, names: dict[Value, str], bindings: Mapping[str, int]
     ) -> None:
-        base = self.tensors[self.tensors[source].root]
+        base = self.tensors[source]
         shape = value.type.evaluate(bindings)
-        names[value] = define(self.tensors, Tensor(prefix + value.name, shape, base.dtype, base.storage, base.name))
+        view = replace(base, name=prefix + value.name, shape=shape, alias_of=base.root)
+        names[value] = define(self.tensors, view)
 
     def _workspace(self, spec: OpSpec, inputs: tuple[str, ...], attributes: Attributes, result: str) -> str | None:
         types = tuple(tensor_type(self.tensors[name].shape, self.tensors[name].dtype) for name in inputs)

@@ -16,22 +16,31 @@ from engine.graph.opspec import OpSpec
 def verify_graph(graph: Graph, catalogue: Catalogue = CATALOGUE) -> None:
     """GraphError for the first thing that is not legal."""
     known: dict[str, Value] = {}
-    overwritten: dict[Value, Node] = {}
+    lost: dict[Value, Node] = {}
     memory: dict[Value, Value] = {}  # views and new contents → the value whose memory they are
     for value in (*graph.inputs, *(parameter.value for parameter in graph.parameters)):
         _define(graph, known, value, f"{graph.name}: input")
     for node in graph.nodes:
         for value in node.inputs:
-            _check_read(graph, node, value, known, overwritten)
+            _check_read(graph, node, value, known, lost)
         _check_types(graph, node, catalogue)
-        _overwrite(node, spec_of(node.op, catalogue), memory, overwritten)
+        _overwrite(node, spec_of(node.op, catalogue), memory, lost)
         for value in node.outputs:
             _define(graph, known, value, node.name)
     for value in graph.outputs:
         if known.get(value.name) != value:
             raise GraphError("graph.undefined_value", f"output '{value.name}' of graph '{graph.name}' is never made")
-        if value in overwritten:
-            _refuse_stale(overwritten[value], f"the output of graph '{graph.name}'", value)
+        if value in lost:
+            _refuse_stale(lost[value], f"the output of graph '{graph.name}'", value)
+
+
+def overwritten(graph: Graph, catalogue: Catalogue = CATALOGUE) -> dict[Value, Node]:
+    """The values whose memory holds something else when the graph has run, and the node that has written it."""
+    found: dict[Value, Node] = {}
+    memory: dict[Value, Value] = {}
+    for node in graph.nodes:
+        _overwrite(node, spec_of(node.op, catalogue), memory, found)
+    return found
 
 
 def _define(graph: Graph, known: dict[str, Value], value: Value, maker: str) -> None:
@@ -41,7 +50,7 @@ def _define(graph: Graph, known: dict[str, Value], value: Value, maker: str) -> 
 
 
 def _check_read(
-    graph: Graph, node: Node, value: Value, known: dict[str, Value], overwritten: dict[Value, Node]
+    graph: Graph, node: Node, value: Value, known: dict[str, Value], lost: dict[Value, Node]
 ) -> None:
     if value.name not in known:
         later = any(value in other.outputs for other in graph.nodes)
@@ -49,8 +58,8 @@ def _check_read(
         raise GraphError("graph.undefined_value", f"{node.name}: operand '{value.name}' {why}")
     if known[value.name] != value:
         raise GraphError("graph.bad_type", f"{node.name}: reads {value}, but it was made as {known[value.name]}")
-    if value in overwritten:
-        _refuse_stale(overwritten[value], node.name, value)
+    if value in lost:
+        _refuse_stale(lost[value], node.name, value)
 
 
 def _refuse_stale(writer: Node, reader: str, value: Value) -> None:
@@ -74,13 +83,13 @@ def _check_types(graph: Graph, node: Node, catalogue: Catalogue) -> None:
             raise GraphError("graph.bad_type", f"{node.name}: result {value} disagrees with the op's rule: {expected}")
 
 
-def _overwrite(node: Node, spec: OpSpec, memory: dict[Value, Value], overwritten: dict[Value, Node]) -> None:
+def _overwrite(node: Node, spec: OpSpec, memory: dict[Value, Value], lost: dict[Value, Node]) -> None:
     """Mark all that lies in the memory this node writes over; note in whose memory its results lie."""
     for result, operand in spec.updates.items():
         _check_update(node, result, operand)
         base = memory.get(node.inputs[operand], node.inputs[operand])
         for value in (base, *(other for other, owner in memory.items() if owner == base)):
-            overwritten[value] = node
+            lost[value] = node
         memory[node.outputs[result]] = base
     if spec.is_view:
         memory[node.outputs[0]] = memory.get(node.inputs[0], node.inputs[0])

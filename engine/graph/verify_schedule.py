@@ -1,6 +1,6 @@
 """What a legal schedule is. Every refusal names the program, the number of the instruction and the tensor.
 
-Checked: aliases; each op's rule on the concrete types; what is overwritten and whether the op permits it; transient
+Checked: aliases, and that parameters fill the tensors they share; each op's rule on the concrete types; what is overwritten and whether the op permits it; transient
 tensors stay within one program; every read after its write, every write after the last reads of that memory, across
 streams, by the waits that are there. With offsets, memory means bytes: overlaps of live tensors are caught too.
 """
@@ -14,12 +14,13 @@ from engine.graph.costs import operand_type
 from engine.graph.errors import GraphError
 from engine.graph.opspec import OpSpec
 from engine.graph.ordering import Offsets, accesses, dependencies, describe, happens_before
-from engine.graph.schedule import Instruction, Program, Schedule
+from engine.graph.schedule import Instruction, Program, Schedule, Tensor
 
 
 def verify_schedule(schedule: Schedule, offsets: Offsets | None = None, catalogue: Catalogue = CATALOGUE) -> None:
     """GraphError for the first thing that is not legal. `offsets`: of all tensors that own memory."""
     _check_aliases(schedule)
+    _check_parameters(schedule)
     _check_programs_apart(schedule)
     if offsets is not None:
         _check_persistent_apart(schedule, offsets)
@@ -34,8 +35,38 @@ def _check_aliases(schedule: Schedule) -> None:
         if tensor.alias_of is None:
             continue
         base = schedule.tensors.get(tensor.alias_of)
-        if base is None or base.alias_of is not None or base.bytes != tensor.bytes or base.storage != tensor.storage:
+        if base is None or base.alias_of is not None or base.storage != tensor.storage or not _is_range(tensor, base):
             raise GraphError("graph.bad_alias", f"tensor '{tensor.name}' cannot be an alias of '{tensor.alias_of}'")
+
+
+def _is_range(tensor: Tensor, base: Tensor) -> bool:
+    """All of `base` under another shape, or whole rows of it."""
+    start, end = tensor.alias_offset, tensor.alias_offset + tensor.bytes
+    if (start, end) == (0, base.bytes):
+        return True
+    row_bytes = base.bytes // base.shape[0] if base.shape and base.bytes else 1
+    whole_rows = start % row_bytes == 0 and tensor.shape[1:] == base.shape[1:] and tensor.dtype is base.dtype
+    return whole_rows and 0 <= start and end <= base.bytes
+
+
+def _check_parameters(schedule: Schedule) -> None:
+    """The parameters that share a grouped tensor fill it, row after row, each row belonging to exactly one."""
+    parts: dict[str, list[Tensor]] = {}
+    for slots in schedule.parameters:
+        kept = (slots.weight, slots.master, slots.first_moment, slots.second_moment, *slots.gradients)
+        for name in dict.fromkeys(each for each in kept if each is not None):
+            parts.setdefault(schedule.tensors[name].root, []).append(schedule.tensors[name])
+    for root, tensors in parts.items():
+        end = 0
+        for tensor in sorted(tensors, key=lambda each: (each.alias_offset, each.name)):
+            if tensor.alias_offset != end:
+                raise GraphError(
+                    "graph.bad_alias",
+                    f"tensor '{tensor.name}' begins at byte {tensor.alias_offset} of '{root}', not at {end}",
+                )
+            end += tensor.bytes
+        if end != schedule.tensors[root].bytes:
+            raise GraphError("graph.bad_alias", f"the parameters in '{root}' fill {end} of its bytes")
 
 
 def _check_programs_apart(schedule: Schedule) -> None:

@@ -37,6 +37,7 @@ def schedule_options(recipe: ResolvedRecipe, numerics: Numerics, placement: Plac
         lora=lora if numerics.method == "lora" else None,
         precision=PRECISIONS[numerics.precision],
         recompute=RECOMPUTE[placement.recompute],
+        fused=False,  # on a CPU nothing is won by fewer calls
         generation_context=placement.generation_context,
         prefill_chunk=placement.prefill_tokens,
     )

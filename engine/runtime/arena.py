@@ -43,7 +43,7 @@ class Arena:
         return self._buffer.numel()
 
     def address(self, name: str) -> int:
-        """The address of a bound tensor: `base` plus its planned offset."""
+        """The address of a bound tensor: `base` plus its planned offset, plus its own within the tensor it is part of."""
         return self._views[name].data_ptr()
 
     def view(self, name: str) -> torch.Tensor:
@@ -55,7 +55,7 @@ class Arena:
         self._memory(self._tensors[name]).fill_(POISON)
 
     def _memory(self, tensor: Tensor) -> torch.Tensor:
-        start = self._offsets[tensor.root]
+        start = self._offsets[tensor.root] + tensor.alias_offset
         return self._buffer[start : start + tensor.bytes]
 
     def _view(self, tensor: Tensor) -> torch.Tensor:

@@ -48,7 +48,7 @@ def verify_placement(schedule: Schedule, offsets: Mapping[str, int], arena_bytes
 def _region(tensor: Tensor, offsets: Mapping[str, int]) -> Region:
     if tensor.root not in offsets:
         raise Bug("arena_unplaced", f"Tensor '{tensor.name}' has no place in the plan.", REMEDY)
-    start = offsets[tensor.root]
+    start = offsets[tensor.root] + tensor.alias_offset
     return start, start + tensor.bytes, tensor.name
 
 

@@ -16,7 +16,8 @@ def serving_schedule(schedule: Schedule, programs: Iterable[str]) -> Schedule:
     """`schedule` with these programs only; every parameter is frozen. Raises KeyError for an unknown program."""
     kept = {name: schedule.programs[name] for name in programs}
     touched = {name for program in kept.values() for call in program.instructions for name in call.touched()}
-    needed = touched | {schedule.tensors[name].root for name in touched} | {each.weight for each in schedule.parameters}
+    named = touched | {each.weight for each in schedule.parameters}
+    needed = named | {schedule.tensors[name].root for name in named}
     tensors = {
         name: replace(tensor, storage=Storage.FROZEN) if tensor.storage is Storage.TRAINABLE else tensor
         for name, tensor in schedule.tensors.items()

@@ -57,6 +57,7 @@ def options(tokens: int, method: str) -> ScheduleOptions:
         lora=LoraOptions(RANK, ALPHA, TARGETS) if method == "lora" else None,
         precision=DType.F32,
         recompute=Recompute.OFF,
+        fused=False,
     )
 
 

@@ -123,13 +123,17 @@ class MicroBatch:
 
 @dataclass(frozen=True)
 class Case:
-    """One cell of the grid, but for recompute, which changes nothing that an oracle could see."""
+    """One cell of the grid, but for recompute, which changes nothing that an oracle could see.
+
+    `fused` is of no consequence to an oracle either; ask it for the case without, so that it answers once for both.
+    """
 
     config_name: str
     method: str
     layout: str
     dropout: float = 0.0
     precision: DType = DType.F32
+    fused: bool = False
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -162,6 +166,7 @@ class Case:
             lora=LoraOptions(RANK, ALPHA, TARGETS, self.dropout) if self.method == "lora" else None,
             precision=self.precision,
             recompute=recompute,
+            fused=self.fused,
             generation_context=SEQUENCE_LENGTH,
             prefill_chunk=6,
         )

@@ -26,6 +26,7 @@ OPTIONS = ScheduleOptions(
     lora=None,
     precision=DType.F32,
     recompute=Recompute.OFF,
+    fused=False,
     generation_context=16,
     prefill_chunk=4,
 )

@@ -19,18 +19,23 @@ from engine.graph.types import DType, TensorType
 FLOATS = (DType.F32, DType.BF16)
 
 
-def _infer_rope(call: Call) -> Types:
-    tokens, _, head_dim = call.shape("x", 3)
-    call.expect_dtype("x", *FLOATS)
-    call.expect_shape("positions", (tokens,), f"operand 'x' {call['x']}")
+def check_rotation(call: Call, tokens: Size, head_dim: Size) -> None:
+    """Operand positions and the attributes of a rotation of `tokens` rows of heads `head_dim` wide."""
+    call.expect_shape("positions", (tokens,), f"{tokens} tokens")
     call.expect_dtype("positions", DType.I32)
     frequencies = call.attribute("inverse_frequencies")
     call.number("attention_scaling")
-    call.flag("inverse")
     if not isinstance(frequencies, tuple):
         call.refuse("attribute 'inverse_frequencies' must be a tuple of numbers")
     if not head_dim.letters and size(2 * len(frequencies)) != head_dim:
         call.refuse(f"{len(frequencies)} inverse frequencies rotate {2 * len(frequencies)} of {head_dim} dimensions")
+
+
+def _infer_rope(call: Call) -> Types:
+    tokens, _, head_dim = call.shape("x", 3)
+    call.expect_dtype("x", *FLOATS)
+    check_rotation(call, tokens, head_dim)
+    call.flag("inverse")
     return (call["x"],)
 
 
@@ -48,13 +53,19 @@ def _check_heads(call: Call) -> None:
     call.expect_shape("k", (tokens, kv_heads, head_dim), f"operand 'q' {call['q']}")
     call.expect_dtype("k", call["q"].dtype)
     call.expect_like("v", "k")
+    check_scores(call)
+
+
+def check_scores(call: Call) -> None:
+    """The attributes scale and window."""
     call.number("scale")
     window = call.attribute("window")
     if window is not None and (not isinstance(window, int) or window < 1):
         call.refuse(f"attribute 'window' is {window!r}, but must be a positive number of tokens or None")
 
 
-def _check_documents(call: Call) -> None:
+def check_documents(call: Call) -> None:
+    """Operand documents, and the attributes causal and longest."""
     call.shape("documents", 1)
     call.expect_dtype("documents", DType.I32)
     call.flag("causal")
@@ -63,7 +74,7 @@ def _check_documents(call: Call) -> None:
 
 def _infer_attention(call: Call) -> Types:
     _check_heads(call)
-    _check_documents(call)
+    check_documents(call)
     return call["q"], TensorType(call["q"].shape[:2], DType.F32)
 
 
@@ -80,7 +91,7 @@ def _differentiate_attention(back: Backward) -> Gradients:
 
 def _infer_attention_backward(call: Call) -> Types:
     _check_heads(call)
-    _check_documents(call)
+    check_documents(call)
     call.expect_like("do", "q")
     call.expect_like("o", "q")
     call.expect_shape("lse", call["q"].shape[:2], f"operand 'q' {call['q']}")
@@ -88,25 +99,24 @@ def _infer_attention_backward(call: Call) -> Types:
     return call["q"], call["k"], call["v"]
 
 
-def _pairs(call: Call, longest: Size) -> Size:
+def visible_pairs(call: Call, tokens: Size, longest: Size) -> Size:
     """Query-key pairs a head looks at, times two: causal halves them; a window bounds them."""
     window = call.attributes["window"]
-    tokens = call["q"].shape[0]
     if isinstance(window, int) and not longest.letters and window < longest.evaluate({}):
         return tokens * window * 2
     return tokens * longest
 
 
 def _cost_attention(call: Call, results: Types) -> Cost:
-    _, heads, head_dim = call["q"].shape
-    pairs = _pairs(call, call.size("longest"))
+    tokens, heads, head_dim = call["q"].shape
+    pairs = visible_pairs(call, tokens, call.size("longest"))
     factor = 2 if call.flag("causal") else 4
     return Cost(pairs * heads * head_dim * factor, traffic(call, results))
 
 
 def _cost_attention_backward(call: Call, results: Types) -> Cost:
-    _, heads, head_dim = call["q"].shape
-    pairs = _pairs(call, call.size("longest"))
+    tokens, heads, head_dim = call["q"].shape
+    pairs = visible_pairs(call, tokens, call.size("longest"))
     factor = 5 if call.flag("causal") else 10
     return Cost(pairs * heads * head_dim * factor, traffic(call, results))
 
@@ -124,8 +134,8 @@ def _infer_cached_attention(call: Call) -> Types:
 
 
 def _cost_cached_attention(call: Call, results: Types) -> Cost:
-    _, heads, head_dim = call["q"].shape
-    pairs = _pairs(call, call["k_cache"].shape[0]) * 2
+    tokens, heads, head_dim = call["q"].shape
+    pairs = visible_pairs(call, tokens, call["k_cache"].shape[0]) * 2
     small = call["q"].bytes * 2 + call["k"].bytes * 2
     return Cost(pairs * heads * head_dim * 2, small + call["k_cache"].bytes * 2)
 

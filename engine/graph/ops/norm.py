@@ -3,6 +3,8 @@
 rms_norm:                  rstd = 1 / sqrt(mean(x²) + eps) in fp32;  y = (x · rstd) · weight
 rms_norm_backward:         g = dy · weight, n = x · rstd;  dx = rstd · (g − n · mean(g · n))
 rms_norm_weight_backward:  dweight = Σ over all leading positions of dy · x · rstd
+add_rms_norm:              sum = x + residual, then y and rstd of the (rounded) sum. Made by fold.py, after differentiation
+rms_norm_residual_backward: dx = dresidual + the dx of rms_norm_backward, rounded once; …_weight_backward: dweight as well
 """
 
 from __future__ import annotations
@@ -63,7 +65,33 @@ def _cost_weight_backward(call: Call, results: Types) -> Cost:
     return Cost(call["x"].elements * 3, traffic(call, results))
 
 
+def _infer_add(call: Call) -> Types:
+    y, rstd = _infer_rms_norm(call)
+    call.expect_like("residual", "x")
+    return call["x"], y, rstd
+
+
+def _infer_residual_backward(call: Call) -> Types:
+    call.expect_like("dresidual", "x")
+    return _infer_backward(call)
+
+
+def _infer_residual_weight_backward(call: Call) -> Types:
+    return *_infer_residual_backward(call), TensorType(call["x"].shape[-1:], DType.F32)
+
+
+UPSTREAM = ("dy", "x", "weight", "rstd", "dresidual")
+
 SPECS = (
+    OpSpec("add_rms_norm", ("x", "residual", "weight"), ("sum", "y", "rstd"), _infer_add, pointwise(5)),
+    OpSpec("rms_norm_residual_backward", UPSTREAM, ("dx",), _infer_residual_backward, pointwise(9)),
+    OpSpec(
+        "rms_norm_residual_weight_backward",
+        UPSTREAM,
+        ("dx", "dweight"),
+        _infer_residual_weight_backward,
+        pointwise(12),
+    ),
     OpSpec("rms_norm", ("x", "weight"), ("y", "rstd"), _infer_rms_norm, pointwise(4), _differentiate_rms_norm),
     OpSpec("rms_norm_backward", ("dy", "x", "weight", "rstd"), ("dx",), _infer_backward, pointwise(8)),
     OpSpec(

@@ -3,6 +3,7 @@
 add, multiply:    z = x + y, z = x · y, same types
 scale:            y = factor · x
 swiglu:           y = silu(gate) · up, silu(g) = g · sigmoid(g); swiglu_backward gives both gradients
+swiglu_packed:    the same with gate and up side by side, gate_up[N, 2·width]
 dropout:          y = x / (1 − probability) where the element's Philox word is not below probability · 2³², else 0.
                   The word is a function of seed, purpose, step, micro-batch, layer and element index alone, so the
                   gradient and a recomputation are the same op on other data. step_state = (seed, step, micro_batch, 0)
@@ -69,6 +70,28 @@ def _infer_swiglu_backward(call: Call) -> Types:
     return call["gate"], call["up"]
 
 
+def _infer_swiglu_packed(call: Call) -> Types:
+    tokens, _ = call.shape("gate_up", 2)
+    width = call.size("width")
+    call.expect_dtype("gate_up", *FLOATS)
+    call.expect_shape("gate_up", (tokens, width * 2), "width")
+    return (TensorType((tokens, width), call["gate_up"].dtype),)
+
+
+def _differentiate_swiglu_packed(back: Backward) -> Gradients:
+    if not back.wanted[0]:
+        return (None,)
+    operands = (back.upstream(), back.node.inputs[0])
+    return (back.builder.one("swiglu_packed_backward", *operands, **back.node.attributes),)
+
+
+def _infer_swiglu_packed_backward(call: Call) -> Types:
+    (y,) = _infer_swiglu_packed(call)
+    call.expect_shape("dy", y.shape, f"operand 'gate_up' {call['gate_up']}")
+    call.expect_dtype("dy", y.dtype)
+    return (call["gate_up"],)
+
+
 def _infer_dropout(call: Call) -> Types:
     call.expect_dtype("x", *FLOATS)
     call.expect_shape("step_state", (size(4),), "(seed, step, micro_batch, 0)")
@@ -124,6 +147,17 @@ SPECS = (
     OpSpec("scale", ("x",), ("y",), _infer_scale, pointwise(1), _differentiate_scale, may_overwrite=(0,)),
     OpSpec("swiglu", ("gate", "up"), ("y",), _infer_swiglu, pointwise(5), _differentiate_swiglu, may_overwrite=(0, 1)),
     OpSpec("swiglu_backward", ("dy", "gate", "up"), ("dgate", "dup"), _infer_swiglu_backward, pointwise(10)),
+    OpSpec(
+        "swiglu_packed", ("gate_up",), ("y",), _infer_swiglu_packed, pointwise(5), _differentiate_swiglu_packed
+    ),
+    OpSpec(
+        "swiglu_packed_backward",
+        ("dy", "gate_up"),
+        ("dgate_up",),
+        _infer_swiglu_packed_backward,
+        pointwise(5),
+        may_overwrite=(1,),
+    ),
     OpSpec(
         "dropout",
         ("x", "step_state"),

@@ -13,7 +13,7 @@ from math import sqrt
 
 from engine.graph.builder import Builder
 from engine.graph.dims import LAYER, R
-from engine.graph.graph import Graph, Node, Value
+from engine.graph.graph import Graph, Node, Part, Value
 from engine.graph.ops.step import STEP_STATE
 from engine.graph.rewrites.replay import replay
 from engine.protocol.errors import SurroundingsError
@@ -52,15 +52,18 @@ def is_adapter(parameter_name: str) -> bool:
 
 def lora_targets(graph: Graph) -> tuple[str, ...]:
     """The last module names of all linears of a block, in graph order: what `targets` can choose from."""
-    linears = [node for node in graph.nodes if node.op == "linear"]
-    return tuple(dict.fromkeys(_module(node).rsplit(".", 1)[-1] for node in linears))
+    parts = [part for node in graph.nodes if node.op == "linear" for part in parts_of(graph, node)]
+    return tuple(dict.fromkeys(part.name.removesuffix(WEIGHT).rsplit(".", 1)[-1] for part in parts))
 
 
-def attach_lora(graph: Graph, options: LoraOptions, *, training: bool = True) -> Graph:
-    """`graph` with adapters on the targets, without dropout where not `training`.
+def parts_of(graph: Graph, linear: Node) -> tuple[Part, ...]:
+    """The projections that a linear of `graph` makes: one, or where its weight is grouped, one a part."""
+    weight = linear.inputs[1]
+    return graph.parameter(weight.name).parts or (Part(weight.name, weight.type.shape[0]),)
 
-    SurroundingsError where there is no target, or one that the block does not have.
-    """
+
+def check_targets(graph: Graph, options: LoraOptions) -> None:
+    """SurroundingsError where there is no target, or one that the block does not have."""
     unknown = set(options.targets) - set(lora_targets(graph))
     if unknown or not options.targets:
         known = ", ".join(lora_targets(graph))
@@ -70,6 +73,21 @@ def attach_lora(graph: Graph, options: LoraOptions, *, training: bool = True) ->
         raise SurroundingsError(
             "unknown_lora_target", f"LoRA is to adapt {what}.", f"Choose among {known}.", where="lora_targets"
         )
+
+
+def dropped(b: Builder, x: Value, probability: float, number: int) -> Value:
+    """x with the dropout of the block's linear `number`."""
+    step_state = next((value for value in b.inputs if value.name == STEP_STATE_INPUT), None)
+    step_state = step_state or b.input(STEP_STATE_INPUT, STEP_STATE.shape, STEP_STATE.dtype)
+    return b.dropout(x, step_state, probability=probability, purpose=DROPOUT_PURPOSE + number, layer=LAYER)
+
+
+def attach_lora(graph: Graph, options: LoraOptions, *, training: bool = True) -> Graph:
+    """`graph` with adapters on the targets, without dropout where not `training`.
+
+    SurroundingsError where there is no target, or one that the block does not have.
+    """
+    check_targets(graph, options)
     sites = {node: number for number, node in enumerate(n for n in graph.nodes if n.op == "linear")}
     dropout = options.dropout if training else 0.0
 
@@ -80,13 +98,8 @@ def attach_lora(graph: Graph, options: LoraOptions, *, training: bool = True) ->
         module = weight.name.removesuffix(WEIGHT)
         rows, columns = weight.type.shape
         (base,) = b.node("linear", inputs, node.attributes, (f"{module}.base",))
-        dropped = x
-        if dropout:
-            step_state = next((value for value in b.inputs if value.name == STEP_STATE_INPUT), None)
-            step_state = step_state or b.input(STEP_STATE_INPUT, STEP_STATE.shape, STEP_STATE.dtype)
-            purpose = DROPOUT_PURPOSE + sites[node]
-            dropped = b.dropout(x, step_state, probability=dropout, purpose=purpose, layer=LAYER)
-        low = b.linear(dropped, b.weight(module + ADAPTER_A, [R, columns], dtype=weight.type.dtype))
+        seen = dropped(b, x, dropout, sites[node]) if dropout else x
+        low = b.linear(seen, b.weight(module + ADAPTER_A, [R, columns], dtype=weight.type.dtype))
         high = b.linear(b.scale(low, options.factor), b.weight(module + ADAPTER_B, [rows, R], dtype=weight.type.dtype))
         return b.node("add", (base, high), {}, (node.outputs[0].name,))
 

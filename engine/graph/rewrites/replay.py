@@ -27,9 +27,13 @@ def replay(
     *,
     retype: Callable[[Value], Value] = lambda value: value,
     catalogue: Catalogue = CATALOGUE,
+    prefix: str = "rewritten/",
 ) -> Graph:
-    """`graph` with each node replaced as `visit` says and each input and parameter as `retype` says."""
-    builder = Builder(graph.name, catalogue, prefix="rewritten/")
+    """`graph` with each node replaced as `visit` says and each input and parameter as `retype` says.
+
+    `prefix`: of the names of new values; another one for each rewrite that is applied to the results of others.
+    """
+    builder = Builder(graph.name, catalogue, prefix=prefix)
     now: dict[Value, Value] = {}
     for value in graph.inputs:
         now[value] = retype(value)

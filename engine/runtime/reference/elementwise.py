@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -60,3 +61,13 @@ def swiglu_backward(o: Operands) -> Call:
         dup.copy_(silu.mul_(dy32))
 
     return call
+
+
+def swiglu_packed(o: Operands) -> Call:
+    """`swiglu` of gate and up side by side, gate_up[N, 2·F]"""
+    return swiglu(replace(o, inputs=o.inputs[0].chunk(2, dim=1)))
+
+
+def swiglu_packed_backward(o: Operands) -> Call:
+    (dy, gate_up), (dgate_up,) = o.inputs, o.outputs
+    return swiglu_backward(replace(o, inputs=(dy, *gate_up.chunk(2, dim=1)), outputs=dgate_up.chunk(2, dim=1)))

@@ -63,6 +63,9 @@ class Operands:
     def numbers(self, name: str) -> tuple[float, ...]:
         return tuple(self._attribute(name, (tuple, list)))  # type: ignore[arg-type]  # checked likewise
 
+    def integers(self, name: str) -> tuple[int, ...]:
+        return tuple(self._attribute(name, (tuple, list)))  # type: ignore[arg-type]  # checked likewise
+
 
 Binder = Callable[[Operands], Call]
 

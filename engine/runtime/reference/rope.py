@@ -8,23 +8,27 @@ Angles are formed in float32, as transformers does.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 
 from engine.runtime.reference.operands import WIDE, Call, Operands, wide
 
 
-def rope(o: Operands) -> Call:
-    """x[N, h, HD], positions i32[N] → y[N, h, HD]"""
-    (x, positions), (y,) = o.inputs, o.outputs
-    scaling, sign = o.number("attention_scaling"), -1.0 if o.flag("inverse") else 1.0
-    dtype = x.dtype if x.dtype in WIDE else torch.float32
-    frequencies = torch.tensor(o.numbers("inverse_frequencies"), dtype=torch.float32, device=x.device)
-    half = len(frequencies)
+@dataclass(frozen=True)
+class Rotation:
+    """frequencies f32[HD / 2]; `sign` −1 turns back."""
 
-    def call() -> None:
-        angle = positions.to(torch.float32)[:, None] * frequencies
-        cos = angle.cos().to(dtype).mul_(scaling)[:, None, :]
-        sin = angle.sin().to(dtype).mul_(scaling * sign)[:, None, :]
+    frequencies: torch.Tensor
+    scaling: float
+    sign: float
+
+    def turn(self, x: torch.Tensor, positions: torch.Tensor, y: torch.Tensor) -> None:
+        """y = x turned; both [N, h, HD], and y may be x."""
+        dtype, half = x.dtype if x.dtype in WIDE else torch.float32, len(self.frequencies)
+        angle = positions.to(torch.float32)[:, None] * self.frequencies
+        cos = angle.cos().to(dtype).mul_(self.scaling)[:, None, :]
+        sin = angle.sin().to(dtype).mul_(self.scaling * self.sign)[:, None, :]
         x32 = wide(x)
         x1, x2 = x32[..., :half], x32[..., half:]
         first = torch.mul(x1, cos).addcmul_(x2, sin, value=-1)
@@ -32,4 +36,15 @@ def rope(o: Operands) -> Call:
         y[..., :half] = first
         y[..., half:] = second
 
-    return call
+
+def rotation_of(o: Operands, inverse: bool) -> Rotation:
+    """The rotation that an instruction's attributes describe."""
+    frequencies = torch.tensor(o.numbers("inverse_frequencies"), dtype=torch.float32, device=o.inputs[0].device)
+    return Rotation(frequencies, o.number("attention_scaling"), -1.0 if inverse else 1.0)
+
+
+def rope(o: Operands) -> Call:
+    """x[N, h, HD], positions i32[N] → y[N, h, HD]"""
+    (x, positions), (y,) = o.inputs, o.outputs
+    rotation = rotation_of(o, o.flag("inverse"))
+    return lambda: rotation.turn(x, positions, y)
