@@ -5,7 +5,8 @@ Symbolic sizes are bound by the caller; random numbers of dropout are a fixed ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any  # Any: attributes, whose types the op's own rule has checked
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,6 +149,117 @@ def _swiglu_backward(dy: Array, gate: Array, up: Array) -> tuple[Array, ...]:
     return dy * up * s * (1 + gate * (1 - s)), dy * gate * s
 
 
+def _cut(packed: Array, *counts: int, head_dim: int) -> list[Array]:
+    """Packed rows as so many heads each, [N, count, HD]; what comes after them is left out."""
+    heads = packed.reshape(len(packed), -1, head_dim)
+    return np.split(heads, np.cumsum(counts), axis=1)[: len(counts)]
+
+
+def _packed(*parts: Array) -> Array:
+    return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+
+
+def _rope_packed(
+    qkv: Array, positions: Array, *, heads: int, kv_heads: int, head_dim: int, **rotation: Any
+) -> tuple[Array, ...]:
+    q, k, v = _cut(qkv, heads, kv_heads, kv_heads, head_dim=head_dim)
+    return (_packed(_rope(q, positions, **rotation)[0], _rope(k, positions, **rotation)[0], v),)
+
+
+def _qk_norm_rope(
+    qkv: Array,
+    q_weight: Array,
+    k_weight: Array,
+    positions: Array,
+    *,
+    eps: float,
+    heads: int,
+    kv_heads: int,
+    head_dim: int,
+    **rotation: Any,
+) -> tuple[Array, ...]:
+    parts = zip(_cut(qkv, heads, kv_heads, head_dim=head_dim), (q_weight, k_weight), strict=True)
+    normed = [_rms_norm(x, weight, eps=eps)[0] for x, weight in parts]
+    return _packed(*(_rope(x, positions, **rotation, inverse=False)[0] for x in normed)), qkv
+
+
+def _qk_norm_rope_weight_backward(
+    dqkv: Array,
+    qkv: Array,
+    q_weight: Array,
+    k_weight: Array,
+    positions: Array,
+    *,
+    eps: float,
+    heads: int,
+    kv_heads: int,
+    head_dim: int,
+    **rotation: Any,
+) -> tuple[Array, ...]:
+    *upstream, dv = _cut(dqkv, heads, kv_heads, kv_heads, head_dim=head_dim)
+    inputs = _cut(qkv, heads, kv_heads, head_dim=head_dim)
+    found, dweights = [], []
+    for dy, x, weight in zip(upstream, inputs, (q_weight, k_weight), strict=True):
+        (g,) = _rope(dy, positions, **rotation, inverse=True)
+        _, rstd = _rms_norm(x, weight, eps=eps)
+        found += _rms_norm_backward(g, x, weight, rstd)
+        dweights += _rms_norm_weight_backward(g, x, rstd)
+    return _packed(*found, dv), *dweights
+
+
+def _attention_packed(
+    qk: Array, qkv: Array, documents: Array, *, heads: int, kv_heads: int, head_dim: int, **how: Any
+) -> tuple[Array, ...]:
+    q, k = _cut(qk, heads, kv_heads, head_dim=head_dim)
+    _, v = _cut(qkv, heads + kv_heads, kv_heads, head_dim=head_dim)
+    o, lse = _attention(q, k, v, documents, **how)
+    return _packed(o), lse
+
+
+def _attention_packed_backward(
+    do: Array,
+    qk: Array,
+    qkv: Array,
+    o: Array,
+    lse: Array,
+    documents: Array,
+    *,
+    heads: int,
+    kv_heads: int,
+    head_dim: int,
+    **how: Any,
+) -> tuple[Array, ...]:
+    q, k = _cut(qk, heads, kv_heads, head_dim=head_dim)
+    _, v = _cut(qkv, heads + kv_heads, kv_heads, head_dim=head_dim)
+    (do_heads,), (o_heads,) = _cut(do, heads, head_dim=head_dim), _cut(o, heads, head_dim=head_dim)
+    return (_packed(*_attention_backward(do_heads, q, k, v, o_heads, lse, documents, **how)),)
+
+
+def _segments(
+    starts: tuple[int, ...], widths: tuple[int, ...], rank: int
+) -> Iterator[tuple[slice, slice, slice]]:
+    """Columns of the packed array, columns of x, rows of the weight."""
+    row = 0
+    for number, (start, width) in enumerate(zip(starts, widths, strict=True)):
+        yield slice(start, start + width), slice(number * rank, (number + 1) * rank), slice(row, row + width)
+        row += width
+
+
+def _linear_segments(y: Array, x: Array, weight: Array, *, factor: float, **where: Any) -> tuple[Array, ...]:
+    y = y.copy()
+    for columns, low, rows in _segments(**where):
+        y[:, columns] += factor * x[:, low] @ weight[rows].T
+    return (y,)
+
+
+def _linear_segments_input_backward(dy: Array, weight: Array, *, factor: float, **where: Any) -> tuple[Array, ...]:
+    return (np.concatenate([factor * dy[:, c] @ weight[rows] for c, _, rows in _segments(**where)], axis=1),)
+
+
+def _linear_segments_weight_backward(dy: Array, x: Array, *, factor: float, **where: Any) -> tuple[Array, ...]:
+    return (np.concatenate([factor * dy[:, c].T @ x[:, low] for c, low, _ in _segments(**where)]),)
+
+
 def _dropout(x: Array, step_state: Array, *, probability: float, purpose: int, layer: int) -> tuple[Array, ...]:
     kept = np.random.default_rng([purpose, layer, *map(int, step_state)]).random(x.shape) >= probability
     return (x * kept / (1 - probability),)
@@ -202,6 +314,19 @@ OPS: Mapping[str, Run] = {
     "dropout": _dropout,
     "head_loss": _head_loss,
     "head_loss_forward": _head_loss_forward,
+    "rope_packed": _rope_packed,
+    "qk_norm_rope": _qk_norm_rope,
+    "qk_norm_rope_backward": lambda *operands, **how: _qk_norm_rope_weight_backward(*operands, **how)[:1],
+    "qk_norm_rope_weight_backward": _qk_norm_rope_weight_backward,
+    "attention_packed": _attention_packed,
+    "attention_packed_backward": _attention_packed_backward,
+    "linear_segments": _linear_segments,
+    "linear_segments_input_backward": _linear_segments_input_backward,
+    "linear_segments_weight_backward": _linear_segments_weight_backward,
+    "swiglu_packed": lambda gate_up, width: (gate_up[:, :width] * _sigmoid(gate_up[:, :width]) * gate_up[:, width:],),
+    "swiglu_packed_backward": lambda dy, gate_up, width: (
+        _packed(*_swiglu_backward(dy, gate_up[:, :width], gate_up[:, width:])),
+    ),
     "accumulate": lambda accumulator, gradient, step_state: (
         gradient if step_state[2] == 0 else accumulator + gradient,
     ),

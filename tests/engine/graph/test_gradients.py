@@ -99,6 +99,59 @@ def test_rope_and_attention_over_documents_with_grouped_heads(window: int | None
     check_gradients(graph, ["v"], given, DIMS, seeds=(graph.outputs[0].name,))
 
 
+PACKED = {"heads": H, "kv_heads": K, "head_dim": HD}
+ROTATION = {"inverse_frequencies": (1.0, 0.3, 0.02), "attention_scaling": 1.2}
+
+
+@pytest.mark.parametrize("window", [None, 2])
+@pytest.mark.parametrize("normed", [False, True])
+def test_packed_rotation_norm_and_attention(window: int | None, normed: bool) -> None:
+    b = Builder("packed")
+    positions = b.input("input/positions", [N], DType.I32)
+    documents = b.input("input/documents", [M + 1], DType.I32)
+    weights = ["q_norm", "k_norm"] if normed else []
+    qkv = b.linear(b.input("x", [N, D]), b.weight("qkv", [(H + K * 2) * HD, D]))
+    if normed:
+        norms = [b.weight(name, [HD]) for name in weights]
+        qk, qkv = b.emit("qk_norm_rope", qkv, *norms, positions, eps=1e-5, **ROTATION, **PACKED)
+    else:
+        qk = qkv = b.one("rope_packed", qkv, positions, inverse=False, **ROTATION, **PACKED)
+    how = {"causal": True, "window": window, "scale": 0.4, "longest": N}
+    o, _ = b.emit("attention_packed", qk, qkv, documents, **how, **PACKED)
+    graph = b.finish(o)
+    given = {**random_inputs(graph, DIMS, 9), "input/positions": POSITIONS, "input/documents": DOCUMENTS}
+    check_gradients(graph, ["x", "qkv", *weights], given, DIMS, seeds=(o.name,))
+    derivative = check_gradients(graph, ["x"], given, DIMS, seeds=(o.name,))
+    assert not any(node.op == "qk_norm_rope_weight_backward" for node in derivative.backward.nodes)
+    if normed:
+        check_gradients(graph, ["k_norm"], given, DIMS, seeds=(o.name,))
+
+
+def test_packed_swiglu() -> None:
+    b = Builder("swiglu_packed")
+    graph = b.finish(b.one("swiglu_packed", b.input("x", [N, F * 2]), width=F))
+    check_gradients(graph, ["x"], random_inputs(graph, DIMS, 10), DIMS, seeds=(graph.outputs[0].name,))
+
+
+@pytest.mark.parametrize(("starts", "widths"), [((0,), (6,)), ((1,), (4,)), ((0, 3, 4), (3, 1, 2)), ((0, 5), (2, 1))])
+def test_products_into_columns(starts: tuple[int, ...], widths: tuple[int, ...]) -> None:
+    b = Builder("segments")
+    y = b.linear(b.input("y", [N, F]), b.weight("base", [6, F]))
+    x = b.input("x", [N, 2 * len(widths)])
+    weight = b.weight("up", [sum(widths), 2])
+    where = {"starts": starts, "widths": widths, "rank": 2, "factor": -0.75}
+    graph = b.finish(b.one("linear_segments", y, x, weight, **where))
+    check_gradients(graph, ["y", "x", "up"], random_inputs(graph, DIMS, 11), DIMS, seeds=(graph.outputs[0].name,))
+
+
+@pytest.mark.parametrize("starts", [(0, 2), (0, 4), (3, 0), (-1, 3), (0,)])
+def test_columns_that_overlap_or_lie_outside_are_refused(starts: tuple[int, ...]) -> None:
+    b = Builder("segments")
+    y, x, weight = b.input("y", [N, 6]), b.input("x", [N, 4]), b.weight("up", [6, 2])
+    with pytest.raises(GraphError, match="segments .* do not lie one after the other|1 starts and 2 widths"):
+        b.one("linear_segments", y, x, weight, starts=starts, widths=(3, 3), rank=2, factor=1.0)
+
+
 def head_graph() -> Graph:
     b = Builder("head")
     x = b.input("x", [N, D])
@@ -121,7 +174,8 @@ def test_every_differentiable_op_is_checked_here() -> None:
     """An op that gains a gradient must gain a check: the list is what the tests of this file differentiate."""
     checked = {
         "add", "multiply", "scale", "swiglu", "dropout", "cast", "reshape", "rms_norm", "linear", "bias_add",
-        "embedding", "rope", "attention", "head_loss",
+        "embedding", "rope", "attention", "head_loss", "rope_packed", "qk_norm_rope", "attention_packed", "swiglu_packed",
+        "linear_segments",
     }  # fmt: skip
     assert {name for name, spec in CATALOGUE.items() if spec.differentiate is not None} == checked
 
