@@ -41,7 +41,7 @@ def swiglu(o: Operands) -> Call:
     (gate, up), (y,) = o.inputs, o.outputs
 
     def call() -> None:
-        g = wide(gate)
+        g = wide(gate).contiguous()  # torch's exponential rounds otherwise where rows end: packed rows lie apart
         y.copy_(torch.sigmoid(g).mul_(g).mul_(wide(up)))
 
     return call
@@ -52,7 +52,7 @@ def swiglu_backward(o: Operands) -> Call:
     (dy, gate, up), (dgate, dup) = o.inputs, o.outputs
 
     def call() -> None:
-        dy32, g = wide(dy), wide(gate)
+        dy32, g = wide(dy), wide(gate).contiguous()
         sigma = torch.sigmoid(g)
         silu = torch.mul(sigma, g)
         # σ · (1 + g · (1 − σ)) = σ + silu · (1 − σ), which needs no further temporary.
