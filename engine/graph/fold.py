@@ -104,9 +104,7 @@ class _Folding:
         (dweight,) = gradient.outputs
         (reader,) = self._touching[dweight] - {sibling}
         (accumulate,) = self.slots[reader]
-        fused = replace(
-            add, op="rms_norm_residual_weight_backward", inputs=operands, outputs=(*add.outputs, dweight)
-        )
+        fused = replace(add, op="rms_norm_residual_weight_backward", inputs=operands, outputs=(*add.outputs, dweight))
         self._put(sibling)
         self._put(reader)
         self._put(number, fused, accumulate)
@@ -141,10 +139,7 @@ class _Folding:
         roots = {self._tensors[name].root for name in names}
         places = {place for root in roots for place in self._touching[root] if first < place < last}
         return any(
-            self._tensors[name].root in roots
-            for place in places
-            for each in self.slots[place]
-            for name in each.outputs
+            self._tensors[name].root in roots for place in places for each in self.slots[place] for name in each.outputs
         )
 
     def _rename(self, old: str, new: str, before: int) -> None:

@@ -6,7 +6,7 @@ first_moment/<name>, second_moment/<name>
 gradient/<name>                          fp32 accumulator; gradient/<use>/<name>, one a use, where it is tied
 input/…  state/…  output/…               see the tables below
 
-A grouped parameter (graph.Parameter.parts) is stored whole; the names above, for each of its parts, are ranges of its rows.
+A grouped parameter (graph.Parameter.parts) is stored whole; the tensors of its parts are ranges of its rows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PlacedParameter:
 
 @dataclass(frozen=True, slots=True)
 class StoredParameter:
-    """A parameter as graphs read it, and the checkpoint's parameters that it consists of (itself, where not grouped)."""
+    """A parameter as graphs read it, and the checkpoint's parameters in it: itself, where it is not grouped."""
 
     whole: ParameterSlots
     parts: tuple[ParameterSlots, ...]
@@ -53,7 +53,7 @@ class StoredParameter:
 def define_parameters(
     tensors: Tensors, parameters: Iterable[PlacedParameter], dims: Mapping[str, int]
 ) -> tuple[StoredParameter, ...]:
-    """Weights, masters, moments and accumulators of all parameters; those of a group's parts are rows of the group's."""
+    """Weights, masters, moments and accumulators of all parameters, and of their parts."""
     return tuple(_define_stored(tensors, each, dims) for each in parameters)
 
 
@@ -78,9 +78,7 @@ def _define_part(tensors: Tensors, whole: ParameterSlots, name: str, first: int,
             start = first * (base.bytes // base.shape[0])
             alias = tensor.removesuffix(whole.name) + name
             shape = (rows, *base.shape[1:])
-            made[tensor] = define(
-                tensors, replace(base, name=alias, shape=shape, alias_of=tensor, alias_offset=start)
-            )
+            made[tensor] = define(tensors, replace(base, name=alias, shape=shape, alias_of=tensor, alias_offset=start))
         return made[tensor]
 
     def part_or_none(tensor: str | None) -> str | None:

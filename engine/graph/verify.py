@@ -49,9 +49,7 @@ def _define(graph: Graph, known: dict[str, Value], value: Value, maker: str) -> 
     known[value.name] = value
 
 
-def _check_read(
-    graph: Graph, node: Node, value: Value, known: dict[str, Value], lost: dict[Value, Node]
-) -> None:
+def _check_read(graph: Graph, node: Node, value: Value, known: dict[str, Value], lost: dict[Value, Node]) -> None:
     if value.name not in known:
         later = any(value in other.outputs for other in graph.nodes)
         why = "is made only by a later node (a cycle, or nodes out of order)" if later else "is made by nothing"

@@ -1,8 +1,9 @@
 """What a legal schedule is. Every refusal names the program, the number of the instruction and the tensor.
 
-Checked: aliases, and that parameters fill the tensors they share; each op's rule on the concrete types; what is overwritten and whether the op permits it; transient
-tensors stay within one program; every read after its write, every write after the last reads of that memory, across
-streams, by the waits that are there. With offsets, memory means bytes: overlaps of live tensors are caught too.
+Checked: aliases, and that parameters fill the tensors they share; each op's rule on the concrete types; what is
+overwritten and whether the op permits it; transient tensors stay within one program; every read after its write, every
+write after the last reads of that memory, across streams, by the waits that are there. With offsets, memory means
+bytes: overlaps of live tensors are caught too.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _is_range(tensor: Tensor, base: Tensor) -> bool:
         return True
     row_bytes = base.bytes // base.shape[0] if base.shape and base.bytes else 1
     whole_rows = start % row_bytes == 0 and tensor.shape[1:] == base.shape[1:] and tensor.dtype is base.dtype
-    return whole_rows and 0 <= start and end <= base.bytes
+    return whole_rows and start >= 0 and end <= base.bytes
 
 
 def _check_parameters(schedule: Schedule) -> None:

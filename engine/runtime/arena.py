@@ -43,7 +43,7 @@ class Arena:
         return self._buffer.numel()
 
     def address(self, name: str) -> int:
-        """The address of a bound tensor: `base` plus its planned offset, plus its own within the tensor it is part of."""
+        """The address of a bound tensor: `base`, plus its planned offset, plus that of a part within its whole."""
         return self._views[name].data_ptr()
 
     def view(self, name: str) -> torch.Tensor:

@@ -3,8 +3,10 @@
 rms_norm:                  rstd = 1 / sqrt(mean(x²) + eps) in fp32;  y = (x · rstd) · weight
 rms_norm_backward:         g = dy · weight, n = x · rstd;  dx = rstd · (g − n · mean(g · n))
 rms_norm_weight_backward:  dweight = Σ over all leading positions of dy · x · rstd
-add_rms_norm:              sum = x + residual, then y and rstd of the (rounded) sum. Made by fold.py, after differentiation
-rms_norm_residual_backward: dx = dresidual + the dx of rms_norm_backward, rounded once; …_weight_backward: dweight as well
+add_rms_norm:              sum = x + residual, then y and rstd of the (rounded) sum
+rms_norm_residual_backward: dx = dresidual + the dx of rms_norm_backward, rounded once; …_weight_backward: dweight too
+
+The last two are made by fold.py, after differentiation, and have no gradient themselves.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Attention's operands as one GEMM writes them: rows of qkv hold H heads of q, K of k, K of v, each HD wide.
 
 rope_packed:       turns the q and k heads of qkv in place, as `rope` does; v stays. Its gradient is itself, inverse.
-qk_norm_rope:      qk[N, (H + K)·HD] = rope(rms_norm of each q and k head of qkv). qkv is handed on as it is: the gradient
-                   needs q and k as they were, and attention reads v there. rstd is not kept but formed again.
+qk_norm_rope:      qk[N, (H + K)·HD] = rope(rms_norm of each q and k head of qkv). qkv is handed on as it is: the
+                   gradient needs q and k as they were, and attention reads v there. rstd is not kept but formed again.
 qk_norm_rope_backward: in the gradient dqkv of (q, k after rotation, v) puts those before the norm in the place of the
-                   first two: the gradient of qkv. …_weight_backward gives the norms' weight gradients, in fp32, as well.
+                   first two: the gradient of qkv. …_weight_backward: the gradients of the norms' weights too, in fp32.
 attention_packed:  q and k from the first columns of qk, v from the last of qkv (both are one value where nothing is
                    normed) → o[N, H·HD], lse[N, H]. Everything else as in `attention`.
 attention_packed_backward: dqkv, the gradients of q, k and v side by side. Where qk is a value of its own, its gradient
@@ -15,8 +15,8 @@ cached_attention_packed: as `cached_attention`.
 from __future__ import annotations
 
 from engine.graph.dims import Size, size
-from engine.graph.opspec import Backward, Call, Cost, Gradients, OpSpec, Types, traffic
 from engine.graph.ops.attention import check_documents, check_rotation, check_scores, visible_pairs
+from engine.graph.opspec import Backward, Call, Cost, Gradients, OpSpec, Types, traffic
 from engine.graph.types import DType, TensorType
 
 FLOATS = (DType.F32, DType.BF16)

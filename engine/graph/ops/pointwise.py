@@ -147,9 +147,7 @@ SPECS = (
     OpSpec("scale", ("x",), ("y",), _infer_scale, pointwise(1), _differentiate_scale, may_overwrite=(0,)),
     OpSpec("swiglu", ("gate", "up"), ("y",), _infer_swiglu, pointwise(5), _differentiate_swiglu, may_overwrite=(0, 1)),
     OpSpec("swiglu_backward", ("dy", "gate", "up"), ("dgate", "dup"), _infer_swiglu_backward, pointwise(10)),
-    OpSpec(
-        "swiglu_packed", ("gate_up",), ("y",), _infer_swiglu_packed, pointwise(5), _differentiate_swiglu_packed
-    ),
+    OpSpec("swiglu_packed", ("gate_up",), ("y",), _infer_swiglu_packed, pointwise(5), _differentiate_swiglu_packed),
     OpSpec(
         "swiglu_packed_backward",
         ("dy", "gate_up"),

@@ -37,6 +37,5 @@ def _cache_shape(node: Node) -> list[SizeLike]:
     if node.op == "attention":
         _, kv_heads, head_dim = node.inputs[1].type.shape
         return [C, kv_heads, head_dim]
-    kv_heads, head_dim = (node.attributes[name] for name in ("kv_heads", "head_dim"))
-    assert isinstance(kv_heads, Size) and isinstance(head_dim, Size)  # attention_packed's rule has seen to it
-    return [C, kv_heads, head_dim]
+    packed = (node.attributes["kv_heads"], node.attributes["head_dim"])
+    return [C, *(each for each in packed if isinstance(each, (int, Size)))]  # attention_packed's rule has seen to it

@@ -114,9 +114,7 @@ def _swiglu(b: Builder, pattern: _Pattern, x: Value, parameters: Lookup) -> tupl
 def _pattern(graph: Graph, meeting: Node) -> _Pattern:
     producers = graph.producers()
     ways = (QUERY, KEY, VALUE) if meeting.op == "attention" else (HALF, HALF)
-    branches = tuple(
-        _branch(producers, value, way, meeting) for value, way in zip(meeting.inputs, ways, strict=False)
-    )
+    branches = tuple(_branch(producers, value, way, meeting) for value, way in zip(meeting.inputs, ways, strict=False))
     pattern = _Pattern(meeting, branches)
     if len({branch["linear"].inputs[0] for branch in branches}) != 1:
         _refuse(meeting, "its projections read different values")

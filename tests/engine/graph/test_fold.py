@@ -16,7 +16,7 @@ EPS: Mapping[str, float] = {"eps": 1e-5}
 
 
 def schedule_of(*instructions: Instruction, state: tuple[str, ...] = ()) -> Schedule:
-    """Types from names: w… weights, m… matrices, r… rstd, dw and acc… their gradients, else [6, 8]; and what is given."""
+    """Types go by names: w weights, m matrices, r rstd, dw and acc gradients of weights, else [6, 8]."""
     tensors: dict[str, Tensor] = {}
     made = {name for each in instructions for name in each.outputs}
     for each in instructions:
@@ -109,7 +109,14 @@ def test_the_later_product_is_added_to_the_earlier(order: str) -> None:
 
 def test_three_products_fall_into_one_sum() -> None:
     third = call("linear_input_backward", "c m3", "s")
-    chain = (FIRST, SECOND, call("add", "p q", "z"), third, call("add", "z s", "z2"), call("scale", "z2", "out", factor=1.0))
+    chain = (
+        FIRST,
+        SECOND,
+        call("add", "p q", "z"),
+        third,
+        call("add", "z s", "z2"),
+        call("scale", "z2", "out", factor=1.0),
+    )
     found = folded(*chain, state=("out",))
     assert [(each.op, each.inputs[0], each.outputs[0]) for each in found[:-1]] == [
         ("linear_input_backward", "a", "z2"),

@@ -10,10 +10,11 @@ from engine.graph.builder import Builder
 from engine.graph.catalogue import CATALOGUE
 from engine.graph.dims import HD, D, F, H, K, M, N, V
 from engine.graph.errors import GraphError
-from engine.graph.graph import Graph
+from engine.graph.graph import Attribute, Graph
 from engine.graph.types import DType
 from tests.helpers.finite_differences import check_gradients
-from tests.helpers.numpy_graph import Array, random_inputs
+from tests.helpers.numpy_formulas import Array
+from tests.helpers.numpy_graph import random_inputs
 
 DIMS = {"N": 7, "D": 6, "F": 5, "H": 4, "K": 2, "HD": 6, "V": 9, "M": 3, "T": 7, "chunk_tokens": 3, "layer": 1}
 POSITIONS = np.array([0, 1, 2, 0, 1, 0, 1])
@@ -99,8 +100,8 @@ def test_rope_and_attention_over_documents_with_grouped_heads(window: int | None
     check_gradients(graph, ["v"], given, DIMS, seeds=(graph.outputs[0].name,))
 
 
-PACKED = {"heads": H, "kv_heads": K, "head_dim": HD}
-ROTATION = {"inverse_frequencies": (1.0, 0.3, 0.02), "attention_scaling": 1.2}
+PACKED: dict[str, Attribute] = {"heads": H, "kv_heads": K, "head_dim": HD}
+ROTATION: dict[str, Attribute] = {"inverse_frequencies": (1.0, 0.3, 0.02), "attention_scaling": 1.2}
 
 
 @pytest.mark.parametrize("window", [None, 2])
@@ -116,7 +117,7 @@ def test_packed_rotation_norm_and_attention(window: int | None, normed: bool) ->
         qk, qkv = b.emit("qk_norm_rope", qkv, *norms, positions, eps=1e-5, **ROTATION, **PACKED)
     else:
         qk = qkv = b.one("rope_packed", qkv, positions, inverse=False, **ROTATION, **PACKED)
-    how = {"causal": True, "window": window, "scale": 0.4, "longest": N}
+    how: dict[str, Attribute] = {"causal": True, "window": window, "scale": 0.4, "longest": N}
     o, _ = b.emit("attention_packed", qk, qkv, documents, **how, **PACKED)
     graph = b.finish(o)
     given = {**random_inputs(graph, DIMS, 9), "input/positions": POSITIONS, "input/documents": DOCUMENTS}
@@ -139,7 +140,7 @@ def test_products_into_columns(starts: tuple[int, ...], widths: tuple[int, ...])
     y = b.linear(b.input("y", [N, F]), b.weight("base", [6, F]))
     x = b.input("x", [N, 2 * len(widths)])
     weight = b.weight("up", [sum(widths), 2])
-    where = {"starts": starts, "widths": widths, "rank": 2, "factor": -0.75}
+    where: dict[str, Attribute] = {"starts": starts, "widths": widths, "rank": 2, "factor": -0.75}
     graph = b.finish(b.one("linear_segments", y, x, weight, **where))
     check_gradients(graph, ["y", "x", "up"], random_inputs(graph, DIMS, 11), DIMS, seeds=(graph.outputs[0].name,))
 
@@ -148,7 +149,7 @@ def test_products_into_columns(starts: tuple[int, ...], widths: tuple[int, ...])
 def test_columns_that_overlap_or_lie_outside_are_refused(starts: tuple[int, ...]) -> None:
     b = Builder("segments")
     y, x, weight = b.input("y", [N, 6]), b.input("x", [N, 4]), b.weight("up", [6, 2])
-    with pytest.raises(GraphError, match="segments .* do not lie one after the other|1 starts and 2 widths"):
+    with pytest.raises(GraphError, match=r"segments .* do not lie one after the other|1 starts and 2 widths"):
         b.one("linear_segments", y, x, weight, starts=starts, widths=(3, 3), rank=2, factor=1.0)
 
 
@@ -174,8 +175,8 @@ def test_every_differentiable_op_is_checked_here() -> None:
     """An op that gains a gradient must gain a check: the list is what the tests of this file differentiate."""
     checked = {
         "add", "multiply", "scale", "swiglu", "dropout", "cast", "reshape", "rms_norm", "linear", "bias_add",
-        "embedding", "rope", "attention", "head_loss", "rope_packed", "qk_norm_rope", "attention_packed", "swiglu_packed",
-        "linear_segments",
+        "embedding", "rope", "attention", "head_loss", "rope_packed", "qk_norm_rope", "attention_packed",
+        "swiglu_packed", "linear_segments",
     }  # fmt: skip
     assert {name for name, spec in CATALOGUE.items() if spec.differentiate is not None} == checked
 

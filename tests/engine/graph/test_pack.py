@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 
@@ -30,10 +31,11 @@ from tests.helpers.tiny_models import LLAMA, QWEN3
 ALL = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 LORA = LoraOptions(rank=4, alpha=8.0, targets=ALL)
 BIASED = {**LLAMA, "attention_bias": True, "mlp_bias": True}
+Config = Mapping[str, object]
 MIXED = {**QWEN3, "use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}
 
 
-def counts(config: dict[str, object], lora: LoraOptions | None, *, fused: bool) -> tuple[int, int]:
+def counts(config: Config, lora: LoraOptions | None, *, fused: bool) -> tuple[int, int]:
     """(instructions, products of matrices) of one layer between others, forward and backward."""
 
     def of(layers: int) -> tuple[int, int]:
@@ -59,7 +61,7 @@ def counts(config: dict[str, object], lora: LoraOptions | None, *, fused: bool) 
     ids=["llama-lora", "qwen3-lora", "qwen3-lora-dropout", "llama-full", "qwen3-full"],
 )
 def test_calls_a_layer(
-    config: dict[str, object], lora: LoraOptions | None, plain: tuple[int, int], fused: tuple[int, int]
+    config: Config, lora: LoraOptions | None, plain: tuple[int, int], fused: tuple[int, int]
 ) -> None:
     """Forward 4 products with weights, 4 with A, 7 with B; backward 4, 4 and 7, and 4 + 7 weight gradients: 41."""
     assert counts(config, lora, fused=False) == plain
@@ -78,7 +80,7 @@ def test_calls_a_layer(
     ),
 )
 def test_every_combination_is_legal_and_fits_an_arena(
-    config: dict[str, object], lora: LoraOptions | None, recompute: Recompute, precision: DType
+    config: Config, lora: LoraOptions | None, recompute: Recompute, precision: DType
 ) -> None:
     schedule = tiny_schedule(config, lora=lora, recompute=recompute, precision=precision, fused=True)
     verify_schedule(schedule, first_fit(schedule))
@@ -86,7 +88,7 @@ def test_every_combination_is_legal_and_fits_an_arena(
 
 @pytest.mark.parametrize("lora", [None, LORA, replace(LORA, targets=("v_proj", "gate_proj", "down_proj"))])
 @pytest.mark.parametrize("config", [BIASED, QWEN3])
-def test_parameters_keep_names_shapes_order_and_decay(config: dict[str, object], lora: LoraOptions | None) -> None:
+def test_parameters_keep_names_shapes_order_and_decay(config: Config, lora: LoraOptions | None) -> None:
     plain, fused = (tiny_schedule(config, lora=lora, fused=each, precision=DType.BF16) for each in (False, True))
     assert fused.parameters == plain.parameters
     for slots in fused.parameters:
@@ -126,7 +128,7 @@ def test_a_part_shifted_by_one_row_is_refused(kind: str) -> None:
     schedule = tiny_schedule(QWEN3, fused=True, precision=DType.BF16)
     for module, rows in product(("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.up_proj"), (-1, 1)):
         name = f"{kind}/model.layers.1.{module}.weight"
-        with pytest.raises(GraphError, match="cannot be an alias|begins at byte"):
+        with pytest.raises(GraphError, match=r"cannot be an alias|begins at byte"):
             verify_schedule(shifted(schedule, name, rows))
     name = "weight/model.layers.0.mlp.gate_proj.weight"
     tensor = schedule.tensors[name]
@@ -152,7 +154,7 @@ def test_products_do_as_much_arithmetic_as_before_and_less_traffic() -> None:
         assert max(live_bytes(fused, "train_micro")) < max(live_bytes(plain, "train_micro"))
 
 
-def block(config: dict[str, object]) -> Graph:
+def block(config: Config) -> Graph:
     return build_model(config).blocks["block"]
 
 
@@ -233,5 +235,5 @@ def test_a_gradient_that_needs_an_overwritten_value_is_refused() -> None:
     )
     graph = b.finish(b.add(squared, turned))
     verify_graph(graph)
-    with pytest.raises(GraphError, match="rope_packed .* overwrites 'linear.1' .* which its gradient needs"):
+    with pytest.raises(GraphError, match=r"rope_packed .* overwrites 'linear.1' .* which its gradient needs"):
         differentiate(graph, ["x"], seeds=(graph.outputs[0].name,))

@@ -20,7 +20,8 @@ from engine.graph.verify import verify_graph
 from engine.models.registry import build_model
 from engine.protocol.errors import SurroundingsError
 from tests.helpers.finite_differences import check_gradients, gradients_of
-from tests.helpers.numpy_graph import Array, random_inputs, run_graph
+from tests.helpers.numpy_formulas import Array
+from tests.helpers.numpy_graph import random_inputs, run_graph
 from tests.helpers.tiny_models import QWEN3
 
 MODEL = build_model({**QWEN3, "hidden_size": 8, "intermediate_size": 10, "head_dim": 4})

@@ -1,4 +1,4 @@
-"""Fused operations are the plain ones in one call: in float32 and float64 bit for bit, in bfloat16 with fewer roundings."""
+"""Fused operations are the plain ones in one call: in fp32 and fp64 bit for bit, in bf16 with fewer roundings."""
 
 from __future__ import annotations
 
@@ -116,7 +116,9 @@ def test_attention_packed_and_its_backward(dtype: torch.dtype, apart: bool) -> N
         BINDERS["attention_packed"](Operands("forward", inputs, tuple(found), {**ATTENTION, **PACKED}))()
         assert torch.equal(found[0], rejoined(o)) and torch.equal(found[1], lse_plain)
         do_heads = do.view(TOKENS, HEADS, HEAD_DIM)
-        expected = call_op("attention_backward", (do_heads, q, k, v, o, lse_plain, DOCUMENTS), like(q, k, v), **ATTENTION)
+        expected = call_op(
+            "attention_backward", (do_heads, q, k, v, o, lse_plain, DOCUMENTS), like(q, k, v), **ATTENTION
+        )
         (dqkv,) = like(qkv)
         inputs = (do, qk, held, *found, DOCUMENTS)
         BINDERS["attention_packed_backward"](Operands("back", inputs, (dqkv,), {**ATTENTION, **PACKED}))()
