@@ -35,6 +35,7 @@ from engine.graph.rewrites.lora import attach_lora, is_adapter
 from engine.graph.rewrites.pack import pack
 from engine.graph.rewrites.precision import with_precision
 from engine.graph.schedule import ParameterSlots, Program, Schedule
+from engine.graph.share import share_tables
 from engine.graph.train_program import write_train_micro
 from engine.graph.unroll import ProgramWriter, Tensors
 from engine.graph.verify import verify_graph
@@ -59,7 +60,7 @@ def build_schedule(model: ModelGraphs, options: ScheduleOptions, catalogue: Cata
         define_generation(tensors, options, dims["V"])
         programs += write_generation(served, options, places, tensors, dims, catalogue)
     if options.fused:
-        programs = [fold_additions(program, tensors) for program in programs]
+        programs = [share_tables(fold_additions(program, tensors), tensors) for program in programs]
     return Schedule(tensors, {program.name: program for program in programs}, slots)
 
 

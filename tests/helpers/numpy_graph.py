@@ -65,6 +65,7 @@ OPS: Mapping[str, Run] = {
     "dropout": plain.dropout,
     "head_loss": plain.head_loss,
     "head_loss_forward": plain.head_loss_forward,
+    "rope_table": packed.rope_table,
     "rope_packed": packed.rope_packed,
     "qk_norm_rope": packed.qk_norm_rope,
     "qk_norm_rope_backward": lambda *operands, **how: packed.qk_norm_rope_weight_backward(*operands, **how)[:1],

@@ -14,7 +14,6 @@ from tests.helpers.numpy_formulas import (
     rms_norm,
     rms_norm_backward,
     rms_norm_weight_backward,
-    rope,
 )
 
 
@@ -28,28 +27,42 @@ def packed(*parts: Array) -> Array:
     return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
 
 
+def rope_table(
+    positions: Array, *, inverse_frequencies: tuple[float, ...], attention_scaling: float
+) -> tuple[Array, ...]:
+    angle = positions[:, None] * np.array(inverse_frequencies)
+    return (np.stack((np.cos(angle), np.sin(angle)), axis=-1) * attention_scaling,)
+
+
+def turned(x: Array, table: Array, inverse: bool) -> Array:
+    """x as complex numbers, first half + i · second half, times cos ± i · sin."""
+    turn = (table[..., 0] + (-1j if inverse else 1j) * table[..., 1])[:, None]
+    first, second = np.split(x, 2, axis=-1)
+    product = (first + 1j * second) * turn
+    return np.concatenate((product.real, product.imag), axis=-1)
+
+
 def rope_packed(
-    qkv: Array, positions: Array, *, heads: int, kv_heads: int, head_dim: int, **rotation: Any
+    qkv: Array, table: Array, *, heads: int, kv_heads: int, head_dim: int, inverse: bool
 ) -> tuple[Array, ...]:
     q, k, v = cut(qkv, heads, kv_heads, kv_heads, head_dim=head_dim)
-    return (packed(rope(q, positions, **rotation)[0], rope(k, positions, **rotation)[0], v),)
+    return (packed(turned(q, table, inverse), turned(k, table, inverse), v),)
 
 
 def qk_norm_rope(
     qkv: Array,
     q_weight: Array,
     k_weight: Array,
-    positions: Array,
+    table: Array,
     *,
     eps: float,
     heads: int,
     kv_heads: int,
     head_dim: int,
-    **rotation: Any,
 ) -> tuple[Array, ...]:
     parts = zip(cut(qkv, heads, kv_heads, head_dim=head_dim), (q_weight, k_weight), strict=True)
     normed = [rms_norm(x, weight, eps=eps)[0] for x, weight in parts]
-    return packed(*(rope(x, positions, **rotation, inverse=False)[0] for x in normed)), qkv
+    return packed(*(turned(x, table, inverse=False) for x in normed)), qkv
 
 
 def qk_norm_rope_weight_backward(
@@ -57,20 +70,19 @@ def qk_norm_rope_weight_backward(
     qkv: Array,
     q_weight: Array,
     k_weight: Array,
-    positions: Array,
+    table: Array,
     *,
     eps: float,
     heads: int,
     kv_heads: int,
     head_dim: int,
-    **rotation: Any,
 ) -> tuple[Array, ...]:
     *upstream, dv = cut(dqkv, heads, kv_heads, kv_heads, head_dim=head_dim)
     inputs = cut(qkv, heads, kv_heads, head_dim=head_dim)
     found: list[Array] = []
     dweights: list[Array] = []
     for dy, x, weight in zip(upstream, inputs, (q_weight, k_weight), strict=True):
-        (g,) = rope(dy, positions, **rotation, inverse=True)
+        g = turned(dy, table, inverse=True)
         _, rstd = rms_norm(x, weight, eps=eps)
         found += rms_norm_backward(g, x, weight, rstd)
         dweights += rms_norm_weight_backward(g, x, rstd)

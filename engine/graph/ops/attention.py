@@ -13,29 +13,31 @@ cached_attention:  one sequence. Writes k, v at rows cache_length … cache_leng
 from __future__ import annotations
 
 from engine.graph.dims import Size, size
+from engine.graph.graph import Scalar
 from engine.graph.opspec import Backward, Call, Cost, Gradients, OpSpec, Types, pointwise, traffic
 from engine.graph.types import DType, TensorType
 
 FLOATS = (DType.F32, DType.BF16)
 
 
-def check_rotation(call: Call, tokens: Size, head_dim: Size) -> None:
-    """Operand positions and the attributes of a rotation of `tokens` rows of heads `head_dim` wide."""
+def check_rotation(call: Call, tokens: Size) -> tuple[Scalar, ...]:
+    """Operand positions and the attributes of a rotation of `tokens` rows; its frequencies."""
     call.expect_shape("positions", (tokens,), f"{tokens} tokens")
     call.expect_dtype("positions", DType.I32)
     frequencies = call.attribute("inverse_frequencies")
     call.number("attention_scaling")
     if not isinstance(frequencies, tuple):
         call.refuse("attribute 'inverse_frequencies' must be a tuple of numbers")
-    if not head_dim.letters and size(2 * len(frequencies)) != head_dim:
-        call.refuse(f"{len(frequencies)} inverse frequencies rotate {2 * len(frequencies)} of {head_dim} dimensions")
+    return frequencies
 
 
 def _infer_rope(call: Call) -> Types:
     tokens, _, head_dim = call.shape("x", 3)
     call.expect_dtype("x", *FLOATS)
-    check_rotation(call, tokens, head_dim)
+    frequencies = check_rotation(call, tokens)
     call.flag("inverse")
+    if not head_dim.letters and size(2 * len(frequencies)) != head_dim:
+        call.refuse(f"{len(frequencies)} inverse frequencies rotate {2 * len(frequencies)} of {head_dim} dimensions")
     return (call["x"],)
 
 

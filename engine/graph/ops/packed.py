@@ -1,5 +1,7 @@
 """Attention's operands as one GEMM writes them: rows of qkv hold H heads of q, K of k, K of v, each HD wide.
 
+rope_table:        table[n, i] = attention_scaling · (cos, sin)(positions[n] · inverse_frequencies[i]), fp32; one
+                   for all layers of a program (share.py)
 rope_packed:       turns the q and k heads of qkv in place, as `rope` does; v stays. Its gradient is itself, inverse.
 qk_norm_rope:      qk[N, (H + K)·HD] = rope(rms_norm of each q and k head of qkv). qkv is handed on as it is: the
                    gradient needs q and k as they were, and attention reads v there. rstd is not kept but formed again.
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 from engine.graph.dims import Size, size
 from engine.graph.ops.attention import check_documents, check_rotation, check_scores, visible_pairs
-from engine.graph.opspec import Backward, Call, Cost, Gradients, OpSpec, Types, traffic
+from engine.graph.opspec import Backward, Call, Cost, Gradients, OpSpec, Types, pointwise, traffic
 from engine.graph.types import DType, TensorType
 
 FLOATS = (DType.F32, DType.BF16)
@@ -43,19 +45,34 @@ def _check_qk(call: Call) -> None:
 def _rotated(call: Call) -> Size:
     """Elements of the q and k heads."""
     heads, kv_heads, head_dim = _heads(call)
-    return call["positions"].elements * (heads + kv_heads) * head_dim
+    return call["table"].shape[0] * (heads + kv_heads) * head_dim
+
+
+def _infer_table(call: Call) -> Types:
+    (tokens,) = call.shape("positions", 1)
+    frequencies = check_rotation(call, tokens)
+    return (TensorType((tokens, size(len(frequencies)), size(2)), DType.F32),)
+
+
+def _check_table(call: Call) -> None:
+    head_dim = call.size("head_dim")
+    _, half, _ = call.shape("table", 3)
+    call.expect_shape("table", (call["qkv"].shape[0], half, size(2)), f"operand 'qkv' {call['qkv']}")
+    call.expect_dtype("table", DType.F32)
+    if not head_dim.letters and half * 2 != head_dim:
+        call.refuse(f"operand 'table' turns {half * 2} of {head_dim} dimensions")
 
 
 def _infer_rope(call: Call) -> Types:
     _check_qkv(call)
-    check_rotation(call, call["qkv"].shape[0], call.size("head_dim"))
+    _check_table(call)
     call.flag("inverse")
     return (call["qkv"],)
 
 
 def _cost_rope(call: Call, results: Types) -> Cost:
     elements = _rotated(call)
-    return Cost(elements * 3, elements * (2 * call["qkv"].dtype.bytes) + call["positions"].bytes)
+    return Cost(elements * 3, elements * (2 * call["qkv"].dtype.bytes) + call["table"].bytes)
 
 
 def _differentiate_rope(back: Backward) -> Gradients:
@@ -70,7 +87,7 @@ def _check_norm(call: Call) -> None:
     for operand in ("q_weight", "k_weight"):
         call.expect_shape(operand, (call.size("head_dim"),), "head_dim")
         call.expect_dtype(operand, call["qkv"].dtype)
-    check_rotation(call, call["qkv"].shape[0], call.size("head_dim"))
+    _check_table(call)
     call.number("eps")
 
 
@@ -94,12 +111,12 @@ def _infer_norm_weight_backward(call: Call) -> Types:
 
 def _cost_norm(call: Call, results: Types) -> Cost:
     elements = _rotated(call)
-    return Cost(elements * 8, elements * (2 * call["qkv"].dtype.bytes) + call["positions"].bytes)
+    return Cost(elements * 8, elements * (2 * call["qkv"].dtype.bytes) + call["table"].bytes)
 
 
 def _cost_norm_backward(call: Call, results: Types) -> Cost:
     elements = _rotated(call)
-    return Cost(elements * 16, elements * (3 * call["qkv"].dtype.bytes) + call["positions"].bytes)
+    return Cost(elements * 16, elements * (3 * call["qkv"].dtype.bytes) + call["table"].bytes)
 
 
 def _differentiate_norm(back: Backward) -> Gradients:
@@ -184,10 +201,11 @@ def _cost_cached_attention(call: Call, results: Types) -> Cost:
     return Cost(pairs * heads * head_dim * 2, _qkv_bytes(call) + results[0].bytes + call["k_cache"].bytes * 2)
 
 
-NORM = ("qkv", "q_weight", "k_weight", "positions")
+NORM = ("qkv", "q_weight", "k_weight", "table")
 
 SPECS = (
-    OpSpec("rope_packed", ("qkv", "positions"), ("qkv",), _infer_rope, _cost_rope, _differentiate_rope, {0: 0}),
+    OpSpec("rope_table", ("positions",), ("table",), _infer_table, pointwise(40)),
+    OpSpec("rope_packed", ("qkv", "table"), ("qkv",), _infer_rope, _cost_rope, _differentiate_rope, {0: 0}),
     OpSpec("qk_norm_rope", NORM, ("qk", "qkv"), _infer_norm, _cost_norm, _differentiate_norm, {1: 0}),
     OpSpec(
         "qk_norm_rope_backward",

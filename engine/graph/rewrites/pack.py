@@ -95,13 +95,13 @@ def _attention(b: Builder, pattern: _Pattern, x: Value, parameters: Lookup) -> t
     sizes = {"heads": heads, "kv_heads": node.inputs[1].type.shape[1], "head_dim": head_dim}
     qkv = _projected(b, pattern, x, "qkv_proj", parameters)
     rope = pattern.branches[0]["rope"]
-    positions, norms = rope.inputs[1], pattern.operands("rms_norm")
+    rotation = {name: value for name, value in rope.attributes.items() if name != "inverse"}
+    table, norms = b.one("rope_table", rope.inputs[1], **rotation), pattern.operands("rms_norm")
     if norms:
-        rotation = {name: value for name, value in rope.attributes.items() if name != "inverse"}
         eps = pattern.branches[0]["rms_norm"].attributes["eps"]
-        qk, qkv = b.emit("qk_norm_rope", qkv, *norms, positions, eps=eps, **rotation, **sizes)
+        qk, qkv = b.emit("qk_norm_rope", qkv, *norms, table, eps=eps, **sizes)
     else:
-        qk = qkv = b.one("rope_packed", qkv, positions, **rope.attributes, **sizes)
+        qk = qkv = b.one("rope_packed", qkv, table, inverse=rope.attributes["inverse"], **sizes)
     o, lse = b.emit("attention_packed", qk, qkv, node.inputs[3], **node.attributes, **sizes)
     return b.reshape(o, [tokens, heads, head_dim]), lse
 

@@ -36,6 +36,7 @@ BINDERS: Mapping[str, Binder] = MappingProxyType(
         "attention": attention.attention,
         "attention_backward": attention.attention_backward,
         "cached_attention": attention.cached_attention,
+        "rope_table": rope.rope_table,
         "rope_packed": packed.rope_packed,
         "qk_norm_rope": packed.qk_norm_rope,
         "qk_norm_rope_backward": packed.qk_norm_rope_backward,

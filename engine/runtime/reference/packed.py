@@ -11,8 +11,8 @@ import torch
 
 from engine.runtime.reference import attention as plain
 from engine.runtime.reference.norm import input_gradient, normalised
-from engine.runtime.reference.operands import Call, Operands, wide
-from engine.runtime.reference.rope import rotation_of
+from engine.runtime.reference.operands import WIDE, Call, Operands, wide
+from engine.runtime.reference.rope import turn
 
 
 def _sizes(o: Operands) -> tuple[int, int, int]:
@@ -34,32 +34,38 @@ def _q_k_v(o: Operands, qk: torch.Tensor, qkv: torch.Tensor) -> tuple[torch.Tens
     return *_q_and_k(o, qk), _heads(qkv, heads + kv_heads, kv_heads, head_dim)
 
 
+def _turn(x: torch.Tensor, table: torch.Tensor, y: torch.Tensor, inverse: bool) -> None:
+    dtype = x.dtype if x.dtype in WIDE else torch.float32
+    cos, sin = table.to(dtype).unbind(-1)
+    turn(x, cos, -sin if inverse else sin, y)
+
+
 def rope_packed(o: Operands) -> Call:
     """q and k of qkv turned in place; v stays."""
-    qkv, positions = o.inputs
+    qkv, table = o.inputs
     heads, kv_heads, head_dim = _sizes(o)
-    rotation, x = rotation_of(o, o.flag("inverse")), _heads(qkv, 0, heads + kv_heads, head_dim)
-    return lambda: rotation.turn(x, positions, x)
+    x, inverse = _heads(qkv, 0, heads + kv_heads, head_dim), o.flag("inverse")
+    return lambda: _turn(x, table, x, inverse)
 
 
 def qk_norm_rope(o: Operands) -> Call:
     """qk = the q and k heads of qkv, normed and turned."""
-    (qkv, q_weight, k_weight, positions), qk = o.inputs, o.outputs[0]
-    rotation, eps = rotation_of(o, False), o.number("eps")
+    (qkv, q_weight, k_weight, table), qk = o.inputs, o.outputs[0]
+    eps = o.number("eps")
     pairs = list(zip(_q_and_k(o, qkv), _q_and_k(o, qk), (q_weight, k_weight), strict=True))
 
     def call() -> None:
         for x, y, weight in pairs:
             normed, _ = normalised(wide(x).reshape(-1, x.shape[-1]), weight, eps)
-            rotation.turn(normed.view(x.shape), positions, y)
+            _turn(normed.view(x.shape), table, y, inverse=False)
 
     return call
 
 
 def qk_norm_rope_backward(o: Operands) -> Call:
     """dqkv holds the gradients after norm and rotation, and then those before; dweight of each norm where asked for."""
-    dqkv, qkv, q_weight, k_weight, positions = o.inputs
-    rotation, eps = rotation_of(o, True), o.number("eps")
+    dqkv, qkv, q_weight, k_weight, table = o.inputs
+    eps = o.number("eps")
     dweights = o.outputs[1:] or (None, None)
     sides = list(zip(_q_and_k(o, dqkv), _q_and_k(o, qkv), (q_weight, k_weight), dweights, strict=True))
 
@@ -67,7 +73,7 @@ def qk_norm_rope_backward(o: Operands) -> Call:
         for gradient, x, weight, dweight in sides:
             x32 = wide(x).reshape(-1, x.shape[-1])
             dy = torch.empty(x.shape, dtype=x32.dtype, device=x.device)
-            rotation.turn(gradient, positions, dy)
+            _turn(gradient, table, dy, inverse=True)
             dy = dy.view(x32.shape)
             _, scale = normalised(x32, weight, eps)
             if dweight is not None:

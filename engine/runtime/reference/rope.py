@@ -8,43 +8,51 @@ Angles are formed in float32, as transformers does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import torch
 
 from engine.runtime.reference.operands import WIDE, Call, Operands, wide
 
 
-@dataclass(frozen=True)
-class Rotation:
-    """frequencies f32[HD / 2]; `sign` −1 turns back."""
-
-    frequencies: torch.Tensor
-    scaling: float
-    sign: float
-
-    def turn(self, x: torch.Tensor, positions: torch.Tensor, y: torch.Tensor) -> None:
-        """y = x turned; both [N, h, HD], and y may be x."""
-        dtype, half = x.dtype if x.dtype in WIDE else torch.float32, len(self.frequencies)
-        angle = positions.to(torch.float32)[:, None] * self.frequencies
-        cos = angle.cos().to(dtype).mul_(self.scaling)[:, None, :]
-        sin = angle.sin().to(dtype).mul_(self.scaling * self.sign)[:, None, :]
-        x32 = wide(x)
-        x1, x2 = x32[..., :half], x32[..., half:]
-        first = torch.mul(x1, cos).addcmul_(x2, sin, value=-1)
-        second = torch.mul(x2, cos).addcmul_(x1, sin)
-        y[..., :half] = first
-        y[..., half:] = second
+def turn(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, y: torch.Tensor) -> None:
+    """y = x turned; x, y [N, h, HD], and y may be x; cos, sin [N, HD / 2] in the calculating dtype."""
+    x32, half = wide(x), cos.shape[-1]
+    cos, sin = cos[:, None, :], sin[:, None, :]
+    x1, x2 = x32[..., :half], x32[..., half:]
+    first = torch.mul(x1, cos).addcmul_(x2, sin, value=-1)
+    second = torch.mul(x2, cos).addcmul_(x1, sin)
+    y[..., :half] = first
+    y[..., half:] = second
 
 
-def rotation_of(o: Operands, inverse: bool) -> Rotation:
-    """The rotation that an instruction's attributes describe."""
-    frequencies = torch.tensor(o.numbers("inverse_frequencies"), dtype=torch.float32, device=o.inputs[0].device)
-    return Rotation(frequencies, o.number("attention_scaling"), -1.0 if inverse else 1.0)
+def angles_of(o: Operands, positions: torch.Tensor) -> Callable[[], torch.Tensor]:
+    """Makes positions · inverse_frequencies, f32[N, HD / 2]."""
+    frequencies = torch.tensor(o.numbers("inverse_frequencies"), dtype=torch.float32, device=positions.device)
+    return lambda: positions.to(torch.float32)[:, None] * frequencies
 
 
 def rope(o: Operands) -> Call:
     """x[N, h, HD], positions i32[N] → y[N, h, HD]"""
     (x, positions), (y,) = o.inputs, o.outputs
-    rotation = rotation_of(o, o.flag("inverse"))
-    return lambda: rotation.turn(x, positions, y)
+    scaling, sign = o.number("attention_scaling"), -1.0 if o.flag("inverse") else 1.0
+    dtype, angles = x.dtype if x.dtype in WIDE else torch.float32, angles_of(o, positions)
+
+    def call() -> None:
+        angle = angles()
+        turn(x, angle.cos().to(dtype).mul_(scaling), angle.sin().to(dtype).mul_(scaling * sign), y)
+
+    return call
+
+
+def rope_table(o: Operands) -> Call:
+    """positions i32[N] → table f32[N, HD / 2, 2]"""
+    (positions,), (table,) = o.inputs, o.outputs
+    scaling, angles = o.number("attention_scaling"), angles_of(o, positions)
+
+    def call() -> None:
+        angle = angles()
+        table[..., 0] = angle.cos().mul_(scaling)
+        table[..., 1] = angle.sin().mul_(scaling)
+
+    return call

@@ -110,13 +110,14 @@ def test_packed_rotation_norm_and_attention(window: int | None, normed: bool) ->
     b = Builder("packed")
     positions = b.input("input/positions", [N], DType.I32)
     documents = b.input("input/documents", [M + 1], DType.I32)
+    table = b.one("rope_table", positions, **ROTATION)
     weights = ["q_norm", "k_norm"] if normed else []
     qkv = b.linear(b.input("x", [N, D]), b.weight("qkv", [(H + K * 2) * HD, D]))
     if normed:
         norms = [b.weight(name, [HD]) for name in weights]
-        qk, qkv = b.emit("qk_norm_rope", qkv, *norms, positions, eps=1e-5, **ROTATION, **PACKED)
+        qk, qkv = b.emit("qk_norm_rope", qkv, *norms, table, eps=1e-5, **PACKED)
     else:
-        qk = qkv = b.one("rope_packed", qkv, positions, inverse=False, **ROTATION, **PACKED)
+        qk = qkv = b.one("rope_packed", qkv, table, inverse=False, **PACKED)
     how: dict[str, Attribute] = {"causal": True, "window": window, "scale": 0.4, "longest": N}
     o, _ = b.emit("attention_packed", qk, qkv, documents, **how, **PACKED)
     graph = b.finish(o)

@@ -141,6 +141,16 @@ def test_a_part_shifted_by_one_row_is_refused(kind: str) -> None:
             verify_schedule(replace(schedule, parameters=without))
 
 
+def test_all_layers_share_one_table_of_sines() -> None:
+    for recompute in Recompute:
+        schedule = tiny_schedule(MIXED, lora=LORA, recompute=recompute, fused=True)
+        for name, program in schedule.programs.items():
+            tables = [each.outputs[0] for each in program.instructions if each.op == "rope_table"]
+            assert len(tables) == (0 if name == "optimizer" else 1)
+            readers = [i for i in program.instructions if i.op.startswith("qk_norm_rope")]
+            assert all(i.inputs[-1] == tables[0] for i in readers) and len(readers) >= 2 * len(tables)
+
+
 def test_products_do_as_much_arithmetic_as_before_and_less_traffic() -> None:
     for lora in (None, LORA):
         plain, fused = (tiny_schedule(QWEN3, lora=lora, fused=each) for each in (False, True))
@@ -229,10 +239,8 @@ def test_a_gradient_that_needs_an_overwritten_value_is_refused() -> None:
     x, positions = b.input("x", [N, D]), b.input("input/positions", [N], DType.I32)
     qkv = b.linear(x, b.weight("w", [(H + K * 2) * HD, D]))
     squared = b.one("multiply", qkv, qkv)
-    sizes = {"heads": H, "kv_heads": K, "head_dim": HD}
-    turned = b.one(
-        "rope_packed", qkv, positions, inverse=False, inverse_frequencies=(1.0,), attention_scaling=1.0, **sizes
-    )
+    table = b.one("rope_table", positions, inverse_frequencies=(1.0,), attention_scaling=1.0)
+    turned = b.one("rope_packed", qkv, table, inverse=False, heads=H, kv_heads=K, head_dim=HD)
     graph = b.finish(b.add(squared, turned))
     verify_graph(graph)
     with pytest.raises(GraphError, match=r"rope_packed .* overwrites 'linear.1' .* which its gradient needs"):

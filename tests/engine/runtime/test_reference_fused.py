@@ -13,7 +13,7 @@ from tests.helpers.reference_ops import DTYPES, assert_close, call_op, draw, lik
 
 TOKENS, HEADS, KV_HEADS, HEAD_DIM = 11, 4, 2, 6
 PACKED = {"heads": HEADS, "kv_heads": KV_HEADS, "head_dim": HEAD_DIM}
-ROTATION = {"inverse_frequencies": (1.0, 0.3, 0.02), "attention_scaling": 1.2}
+ROTATION = {"inverse_frequencies": (1.0, 0.3, 0.02), "attention_scaling": 2.0}  # exact in every type
 WIDTH = (HEADS + 2 * KV_HEADS) * HEAD_DIM
 POSITIONS = torch.tensor([0, 1, 2, 3, 0, 1, 2, 0, 1, 2, 3], dtype=torch.int32)
 DOCUMENTS = torch.tensor([0, 4, 7, 7, 10], dtype=torch.int32)  # the last token is padding
@@ -46,6 +46,11 @@ def rejoined(*parts: torch.Tensor) -> torch.Tensor:
     return torch.cat([part.reshape(len(part), -1) for part in parts], dim=1)
 
 
+def table() -> torch.Tensor:
+    (made,) = call_op("rope_table", (POSITIONS,), [torch.empty(TOKENS, HEAD_DIM // 2, 2)], **ROTATION)
+    return made
+
+
 def turned(x: torch.Tensor, inverse: bool = False) -> torch.Tensor:
     return call_op("rope", (x, POSITIONS), like(x), inverse=inverse, **ROTATION)[0]
 
@@ -55,7 +60,7 @@ def turned(x: torch.Tensor, inverse: bool = False) -> torch.Tensor:
 def test_rope_packed(dtype: torch.dtype, inverse: bool) -> None:
     qkv = draw(TOKENS, WIDTH, dtype=dtype)
     q, k, v = heads(qkv, HEADS, KV_HEADS, KV_HEADS)
-    (found,) = in_place("rope_packed", (qkv, POSITIONS), inverse=inverse, **ROTATION, **PACKED)
+    (found,) = in_place("rope_packed", (qkv, table()), inverse=inverse, **PACKED)
     assert torch.equal(found, rejoined(turned(q, inverse), turned(k, inverse), v))
 
 
@@ -66,7 +71,7 @@ def norm_weights(dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
 @EXACT
 def test_qk_norm_rope_and_its_backward(dtype: torch.dtype) -> None:
     qkv, dqkv = draw(TOKENS, WIDTH, dtype=dtype), draw(TOKENS, WIDTH, dtype=dtype, seed=3)
-    weights, how = norm_weights(dtype), {"eps": 1e-5, **ROTATION, **PACKED}
+    weights, how = norm_weights(dtype), {"eps": 1e-5, **PACKED}
     dq, dk, dv = heads(dqkv, HEADS, KV_HEADS, KV_HEADS)
     expected, gradients, weight_gradients = [], [], []
     for x, dy, weight in zip(heads(qkv, HEADS, KV_HEADS, KV_HEADS), (dq, dk), weights, strict=False):
@@ -76,9 +81,9 @@ def test_qk_norm_rope_and_its_backward(dtype: torch.dtype) -> None:
         g = turned(dy, inverse=True)
         gradients += call_op("rms_norm_backward", (g, x, weight, rstd), like(x))
         weight_gradients += call_op("rms_norm_weight_backward", (g, x, rstd), weight_gradients_like(weight))
-    qk, carried = in_place("qk_norm_rope", (qkv, *weights, POSITIONS), *like(rejoined(*expected)), **how)
+    qk, carried = in_place("qk_norm_rope", (qkv, *weights, table()), *like(rejoined(*expected)), **how)
     assert torch.equal(carried, qkv) and torch.equal(qk, rejoined(*expected))
-    operands = (dqkv, qkv, *weights, POSITIONS)
+    operands = (dqkv, qkv, *weights, table())
     (found,) = in_place("qk_norm_rope_backward", operands, **how)
     assert torch.equal(found, rejoined(*gradients, dv))
     again, *dweights = in_place("qk_norm_rope_weight_backward", operands, *weight_gradients_like(*weights), **how)
@@ -89,11 +94,11 @@ def test_qk_norm_rope_and_its_backward(dtype: torch.dtype) -> None:
 
 def test_qk_norm_rope_in_half_precision_rounds_once() -> None:
     qkv, weights = draw(TOKENS, WIDTH, dtype=torch.bfloat16), norm_weights(torch.bfloat16)
-    how = {"eps": 1e-5, **ROTATION, **PACKED}
+    how = {"eps": 1e-5, **PACKED}
     outputs = like(qkv[:, : (HEADS + KV_HEADS) * HEAD_DIM].contiguous())
-    qk, _ = in_place("qk_norm_rope", (qkv, *weights, POSITIONS), *outputs, **how)
+    qk, _ = in_place("qk_norm_rope", (qkv, *weights, table()), *outputs, **how)
     wide = [tensor.double() for tensor in (qkv, *weights)]
-    exact, _ = in_place("qk_norm_rope", (*wide, POSITIONS), *like(qk.double()), **how)
+    exact, _ = in_place("qk_norm_rope", (*wide, table()), *like(qk.double()), **how)
     assert_close(qk, exact, HEAD_DIM)
 
 
