@@ -34,19 +34,21 @@ from tests.helpers.golden_oracle import initial_weights
 CASE = Case("qwen3", "lora", "ragged")
 
 
-def golden_schedule() -> Schedule:
-    return build_schedule(build_model(CASE.config), CASE.options(Recompute.OFF))
+def golden_schedule(fused: bool) -> Schedule:
+    return build_schedule(build_model(CASE.config), replace(CASE, fused=fused).options(Recompute.OFF))
 
 
-def test_the_planned_offsets_are_the_addresses_of_every_operand() -> None:
-    engine = Engine(CASE, initial_weights(CASE))
+@pytest.mark.parametrize("fused", [False, True])
+def test_the_planned_offsets_are_the_addresses_of_every_operand(fused: bool) -> None:
+    engine = Engine(replace(CASE, fused=fused), initial_weights(CASE))
     arena = engine.executor.arena
     assert arena.bytes == engine.layout.arena_bytes
     operands = {name for p in engine.schedule.programs.values() for i in p.instructions for name in i.touched()}
-    assert len(operands) > 300
+    assert len(operands) > (200 if fused else 300)
+    operands |= {slots.weight for slots in engine.schedule.parameters}
     for name in operands:
         tensor = engine.schedule.tensors[name]
-        assert arena.address(name) == arena.base + engine.layout.offsets[tensor.root]
+        assert arena.address(name) == arena.base + engine.layout.offsets[tensor.root] + tensor.alias_offset
         assert arena.base <= arena.address(name) <= arena.base + arena.bytes - tensor.bytes
 
 
@@ -91,9 +93,10 @@ def highest_byte(schedule: Schedule, layout: Layout) -> int:
     rank=st.sampled_from([0, 1, 5]),
     recompute=st.sampled_from(Recompute),
     generation=st.integers(0, 9),
+    fused=st.booleans(),
 )
 def test_any_schedule_is_laid_out_without_overlap_and_its_peak_is_the_plan(
-    name: str, rows: int, length: int, chunk: int, rank: int, recompute: Recompute, generation: int
+    name: str, rows: int, length: int, chunk: int, rank: int, recompute: Recompute, generation: int, fused: bool
 ) -> None:
     options = replace(
         CASE.options(recompute),
@@ -103,6 +106,7 @@ def test_any_schedule_is_laid_out_without_overlap_and_its_peak_is_the_plan(
         lora=LoraOptions(rank, 2.0, ("q_proj", "down_proj"), dropout=0.1) if rank else None,
         generation_context=generation,
         prefill_chunk=(generation + 1) // 2,
+        fused=fused,
     )
     schedule = build_schedule(build_model(CONFIGS[name]), options)
     layout = lay_out(schedule)
@@ -112,9 +116,10 @@ def test_any_schedule_is_laid_out_without_overlap_and_its_peak_is_the_plan(
         assert program.lower_bound_bytes <= program.total_bytes
 
 
-def test_perturbing_any_one_offset_of_the_training_step_is_caught() -> None:
+@pytest.mark.parametrize("fused", [False, True])
+def test_perturbing_any_one_offset_of_the_training_step_is_caught(fused: bool) -> None:
     """Fifty transients, each moved to where another one lies that is alive beside it: refused, by name."""
-    schedule = golden_schedule()
+    schedule = golden_schedule(fused)
     layout = lay_out(schedule)
     spans = {each.tensor: (each.first, each.last) for each in lifetimes(schedule, "train_micro")}
     generator = np.random.default_rng(0)
