@@ -82,8 +82,11 @@ def test_calls_a_layer(
 def test_every_combination_is_legal_and_fits_an_arena(
     config: Config, lora: LoraOptions | None, recompute: Recompute, precision: DType
 ) -> None:
-    schedule = tiny_schedule(config, lora=lora, recompute=recompute, precision=precision, fused=True)
+    schedule, again = (
+        tiny_schedule(config, lora=lora, recompute=recompute, precision=precision, fused=True) for _ in range(2)
+    )
     verify_schedule(schedule, first_fit(schedule))
+    assert schedule == again
 
 
 @pytest.mark.parametrize("lora", [None, LORA, replace(LORA, targets=("v_proj", "gate_proj", "down_proj"))])
