@@ -72,7 +72,7 @@ def make_plan(
     numerics = numerics_of(recipe, description, statistics, machine, model_hash, ENGINE_VERSION)
     placement = placement_of(recipe, description)
     made = footprint(config, schedule_options(recipe, numerics, placement))
-    rows = memory_rows(made.schedule, made.layout)
+    rows = memory_rows(made.schedule, made.layout, description.vocabulary)
     budget = host_budget(rows, machine)
     timeline = _timeline(recipe, made.schedule, statistics, machine)
     trainable = _trainable(made.schedule)

@@ -11,8 +11,11 @@ from engine.planner.machine import MachineSpec
 from engine.planner.packing import aligned
 from engine.protocol.plan import CATEGORIES, Budget, MemoryRow, Verdict
 
-PROCESS_BYTES = 520 * 2**20
-"""Resident memory of an engine process on a CPU before its arena: Python, torch, tokenizers (engine README)."""
+PROCESS_BYTES = 310 * 2**20
+"""Resident memory of an engine process on a CPU before its arena: Python, torch (engine README)."""
+
+TOKENIZER_BYTES = 2048
+"""The same for each entry of the vocabulary: a tokenizer of 49,152 takes 90 MB."""
 
 TIGHT_SHARE = 0.10
 """Below this share of the usable memory left free, a plan is "tight"."""
@@ -36,9 +39,14 @@ def category_of(tensor: Tensor) -> str:
     return _CATEGORY[tensor.storage]
 
 
-def memory_rows(schedule: Schedule, layout: Layout) -> tuple[MemoryRow, ...]:
+def process_bytes(vocabulary: int) -> int:
+    """Host memory of an engine process beside its arena."""
+    return PROCESS_BYTES + TOKENIZER_BYTES * vocabulary
+
+
+def memory_rows(schedule: Schedule, layout: Layout, vocabulary: int) -> tuple[MemoryRow, ...]:
     """Host bytes of a CPU run by category, in the order of `CATEGORIES`. Their sum: the arena and the process."""
-    sums: Counter[str] = Counter({"activations": layout.transient_bytes, "workspace": PROCESS_BYTES})
+    sums: Counter[str] = Counter({"activations": layout.transient_bytes, "workspace": process_bytes(vocabulary)})
     for tensor in schedule.tensors.values():
         if tensor.storage.is_persistent and tensor.alias_of is None:
             sums[category_of(tensor)] += aligned(tensor.bytes)

@@ -26,7 +26,7 @@ def test_categories_are_those_of_the_plain_schedule_but_for_alignment(
     plain, fused = (tiny_schedule(QWEN3, lora=lora, precision=precision, fused=each) for each in (False, True))
     layouts = lay_out(plain), lay_out(fused)
     tensors = sum(tensor.storage.is_persistent for tensor in plain.tensors.values())
-    for ours, theirs in zip(memory_rows(fused, layouts[1]), memory_rows(plain, layouts[0]), strict=True):
+    for ours, theirs in zip(memory_rows(fused, layouts[1], 320), memory_rows(plain, layouts[0], 320), strict=True):
         assert ours.category == theirs.category
         if ours.category != "activations":
             assert 0 <= theirs.host_bytes - ours.host_bytes < ALIGNMENT * tensors, ours.category

@@ -9,7 +9,7 @@ import pytest
 from engine.planner.layout import lay_out, spans_of
 from engine.planner.machine import MachineSpec
 from engine.planner.make import footprint, make_plan, schedule_of
-from engine.planner.memory import PROCESS_BYTES, verdict_of
+from engine.planner.memory import process_bytes, verdict_of
 from engine.planner.options import schedule_options
 from engine.planner.packing import aligned
 from engine.planner.timeline import count_steps, interval
@@ -58,7 +58,7 @@ def test_the_shown_memory_is_the_allocated_memory() -> None:
     made = plan()
     assert [row.category for row in made.memory] == list(CATEGORIES)
     host = sum(row.host_bytes for row in made.memory)
-    assert host - PROCESS_BYTES == made.placement.arena_bytes
+    assert host - process_bytes(CONFIG["vocab_size"]) == made.placement.arena_bytes
     assert made.budgets[0].planned_bytes == host
 
 

@@ -155,7 +155,7 @@ def test_it_outlives_the_window_and_is_found_again(
     identity = stalled(hub_server, downloads, settings, repository)
     downloads.close()
     reopened = open_downloads(home, settings)
-    assert reopened.get(identity).state == "loading"
+    wait_for(lambda: reopened.get(identity).state == "loading", "the process to go on as if nothing had happened")
     assert reopened.start("acme/tiny") == identity, "asking again starts no second process"
     hub_server.faults.clear()
     reopened.cancel(identity)
