@@ -65,7 +65,7 @@ def stored_issues(stores: tuple[TokenStore, ...]) -> list[Issue]:
 
 def row_issue(code: str, sides: list[tuple[tuple[TokenStore, ...], Rows, npt.NDArray[np.int64], int]]) -> list[Issue]:
     """An issue about some usable rows of each side; a side is stores, rows, positions in the rows, and the number of
-    its first data set."""
+    its first dataset."""
     places = [
         _place(first + int(rows.store[at]), stores[int(rows.store[at])], int(rows.number[at]))
         for stores, rows, positions, first in sides

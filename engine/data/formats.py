@@ -1,4 +1,4 @@
-"""Which of the known formats a data set has, by evidence, and which column plays which role in it."""
+"""Which of the known formats a dataset has, by evidence, and which column plays which role in it."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def require_trainable(detection: Detection, where: str) -> Format:
         raise SurroundingsError(
             "format_preference",
             "The rows are preference pairs (chosen and rejected), which cannot be trained on yet.",
-            "Use a data set of conversations, prompts with completions, or text.",
+            "Use a dataset of conversations, prompts with completions, or text.",
             where=where,
         )
     return format_

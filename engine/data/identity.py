@@ -1,4 +1,4 @@
-"""What a data set is, apart from where it lies: the hash of its files' contents."""
+"""What a dataset is, apart from where it lies: the hash of its files' contents."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Marked:
 
 @dataclass(frozen=True)
 class Shape:
-    """How rows of one data set are to be understood: enough to show them without a tokenizer."""
+    """How rows of one dataset are to be understood: enough to show them without a tokenizer."""
 
     format: str
     columns: Columns
@@ -42,7 +42,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Marker(Shape):
-    """What turns rows of one data set into marked text: the same for the inspector and for training."""
+    """What turns rows of one dataset into marked text: the same for the inspector and for training."""
 
     tokenizer: TextTokenizer
     template: ChatTemplate | None

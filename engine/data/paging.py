@@ -22,7 +22,7 @@ SEARCH_ROWS = 100
 
 
 class RowCursor:
-    """Rows of one data set by number. Going forward reads on from where it stood; going back starts again."""
+    """Rows of one dataset by number. Going forward reads on from where it stood; going back starts again."""
 
     def __init__(self, listing: Listing) -> None:
         self._listing = listing

@@ -1,6 +1,6 @@
-"""A recipe's data sets, ready to train on: the one way in for the trainer and for the worker's statistics.
+"""A recipe's datasets, ready to train on: the one way in for the trainer and for the worker's statistics.
 
-data sets ─► tokens (cache) ─► usable rows ─► split by seed ─► documents ─► blocks ─► Batches + DataStatistics
+datasets ─► tokens (cache) ─► usable rows ─► split by seed ─► documents ─► blocks ─► Batches + DataStatistics
 """
 
 from __future__ import annotations

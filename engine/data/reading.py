@@ -65,7 +65,7 @@ READERS: dict[str, Reader] = {
 
 @dataclass(frozen=True)
 class Listing:
-    """The files of a data set in reading order, and those that are left out because nothing here reads them."""
+    """The files of a dataset in reading order, and those that are left out because nothing here reads them."""
 
     root: Path
     files: tuple[Path, ...]
@@ -80,7 +80,7 @@ def list_files(path: Path) -> Listing:
     """What there is to read at `path`. Raises SurroundingsError where there is nothing."""
     if not path.exists():
         raise SurroundingsError(
-            "dataset_missing", f"There is no file or folder {path}.", "Choose the data set again.", path=str(path)
+            "dataset_missing", f"There is no file or folder {path}.", "Choose the dataset again.", path=str(path)
         )
     if path.is_file():
         if path.suffix.lower() not in READERS:

@@ -1,4 +1,4 @@
-"""The tokens of one data set on disk: flat arrays, memory-mapped, written once and then only read.
+"""The tokens of one dataset on disk: flat arrays, memory-mapped, written once and then only read.
 
 A folder of the token cache, named by a hash of everything that decides a token:
 

@@ -1,4 +1,4 @@
-"""One data set of a recipe, from its files to its tokens in the cache; a cache that fits is used as it is."""
+"""One dataset of a recipe, from its files to its tokens in the cache; a cache that fits is used as it is."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BATCH_ROWS = 256
 
 @dataclass(frozen=True)
 class Source:
-    """A data set that has been looked at: its files, its format, and what marks its rows."""
+    """A dataset that has been looked at: its files, its format, and what marks its rows."""
 
     listing: Listing
     detection: Detection
@@ -56,7 +56,7 @@ class Look:
 
 
 def look_at(dataset: DatasetRef) -> Look:
-    """Read just enough to know what a data set is. Raises SurroundingsError."""
+    """Read just enough to know what a dataset is. Raises SurroundingsError."""
     listing = list_files(Path(dataset.path))
     rows, complete = first_rows(listing, SAMPLE_ROWS)
     readable = [row for row in rows if isinstance(row, Row)]
@@ -76,7 +76,7 @@ def open_source(dataset: DatasetRef, recipe: ResolvedRecipe, tokenizer: TextToke
 
 
 def tokenise(source: Source, cache: Path, hashes: ContentHashes, progress: Progress) -> TokenStore:
-    """The tokens of the data set, from the cache or made now. Raises SurroundingsError, OSError."""
+    """The tokens of the dataset, from the cache or made now. Raises SurroundingsError, OSError."""
     recipe = _cache_recipe(source, hashes, progress)
     folder = cache / hashlib.sha256(msgspec.json.encode(recipe, order="deterministic")).hexdigest()[:32]
     stored = _open_stored(folder)

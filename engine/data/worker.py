@@ -150,7 +150,7 @@ class Worker:
         rows, _ = self._rows_of(dataset).page(request.row, 1)
         if not rows:
             raise SurroundingsError(
-                "row_missing", f"There is no row {request.row + 1}.", "Read the data set again.", row=request.row
+                "row_missing", f"There is no row {request.row + 1}.", "Read the dataset again.", row=request.row
             )
         marker = open_source(dataset, recipe, self._load(request.tokenizer_folder)).marker
         return inspect(request, rows[0], marker, recipe.sequence_length)
@@ -182,7 +182,7 @@ def _resolved(recipe: Recipe) -> ResolvedRecipe:
 def _dataset(recipe: Recipe, number: int, *, evaluation: bool) -> DatasetRef:
     datasets = recipe.evaluation_datasets if evaluation else recipe.datasets
     if not 0 <= number < len(datasets):
-        raise SurroundingsError("dataset_missing", f"The recipe has no data set {number + 1}.", "Choose a data set.")
+        raise SurroundingsError("dataset_missing", f"The recipe has no dataset {number + 1}.", "Choose a dataset.")
     return datasets[number]
 
 

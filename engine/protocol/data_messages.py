@@ -13,9 +13,9 @@ from engine.protocol.recipe import DatasetRef, Recipe
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A row of a data set: the file (relative to the data set), the line from 1, and a reason of its own if any.
+    """A row of a dataset: the file (relative to the dataset), the line from 1, and a reason of its own if any.
 
-    `dataset` counts the recipe's data sets from 0, those for evaluation after the others.
+    `dataset` counts the recipe's datasets from 0, those for evaluation after the others.
     """
 
     file: str
@@ -76,7 +76,7 @@ class SplitStatistics(msgspec.Struct, frozen=True):
 
 
 class DataStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """What a recipe's data sets are to a model: the figures that the planner and the window work with.
+    """What a recipe's datasets are to a model: the figures that the planner and the window work with.
 
     `rows_read` counts every row, readable or not; `rows_left_out` those that are not trained on (see `issues`).
     `max_documents` is the documents (padding not counted) of one block, the same for training and evaluation.
@@ -117,7 +117,7 @@ class PreviewDataset(DataRequest, frozen=True, kw_only=True, tag="preview"):
 
 
 class PageRows(DataRequest, frozen=True, kw_only=True, tag="rows"):
-    """A page of rows of the recipe's data set number `dataset`, with token counts where `tokenizer_folder` is given.
+    """A page of rows of the recipe's dataset number `dataset`, with token counts where `tokenizer_folder` is given.
 
     `search` keeps rows whose text holds it (case aside), `issue` those with that code (of the row itself, so neither
     duplicates nor leakage). `offset` is the row to look from: the next page begins at the answer's `next_row`.
@@ -134,7 +134,7 @@ class PageRows(DataRequest, frozen=True, kw_only=True, tag="rows"):
 
 
 class InspectTokens(DataRequest, frozen=True, kw_only=True, tag="tokens"):
-    """One row (counted from 0 over all rows of that data set) as exactly the tokens that training would see."""
+    """One row (counted from 0 over all rows of that dataset) as exactly the tokens that training would see."""
 
     recipe: Recipe
     tokenizer_folder: str
@@ -186,7 +186,7 @@ class PreviewRow(msgspec.Struct, frozen=True):
 
 
 class DatasetPreviewed(DataAnswer, frozen=True, kw_only=True, tag="preview"):
-    """What a data set looks like.
+    """What a dataset looks like.
 
     `format` is the one in force (detected or given), "" where none fits. `columns` are all field names seen; `mapping`
     is our role → their column, as detected, with the mapping asked for laid over it. `evidence` is one sentence.

@@ -228,7 +228,7 @@ def _weight_problems(recipe: Recipe) -> list[Problem]:
         Problem(
             "weight_out_of_range",
             f"The weight of {dataset.path} is {dataset.weight:g}.",
-            f"Give more than 0 and at most {LARGEST_WEIGHT:g}, or leave the data set out.",
+            f"Give more than 0 and at most {LARGEST_WEIGHT:g}, or leave the dataset out.",
             where=key,
             arguments={"path": dataset.path, "weight": dataset.weight},
         )

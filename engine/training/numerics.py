@@ -26,7 +26,7 @@ RECIPE_KEYS = (
 
 WORDS = {
     "model_hash": "the model's files",
-    "dataset_hash": "the data set's files",
+    "dataset_hash": "the dataset's files",
     "tokenizer_hash": "the tokenizer",
     "engine_version": "the engine's version",
     "maximum_documents": "the documents in a row",

@@ -31,7 +31,7 @@ def write_lines(path: Path, rows: Sequence[object]) -> Path:
 
 
 def data_recipe(*paths: Path, evaluation: Sequence[Path] = (), **settings: object) -> ResolvedRecipe:
-    """A recipe over data sets alone."""
+    """A recipe over datasets alone."""
     recipe = Recipe(
         model=ModelRef(source="folder", path="none"),
         datasets=tuple(DatasetRef(str(path)) for path in paths),

@@ -1,6 +1,6 @@
 """`make screenshots`: a real session in a home of its own, and every screen of it as pictures.
 
-python -m tests.helpers.screenshots OUT [--only NAME]: a tiny model on a Hub on this machine, a small data set, two
+python -m tests.helpers.screenshots OUT [--only NAME]: a tiny model on a Hub on this machine, a small dataset, two
 finished runs and one that trains meanwhile, exports with their self-tests; all of it by the real engine.
 """
 

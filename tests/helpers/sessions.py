@@ -1,4 +1,4 @@
-"""A home as a person has it after a while: a small model and data set, finished runs of the real engine, exports."""
+"""A home as a person has it after a while: a small model and dataset, finished runs of the real engine, exports."""
 
 from __future__ import annotations
 

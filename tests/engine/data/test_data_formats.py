@@ -1,4 +1,4 @@
-"""Which format a data set has, by what evidence, and what the user may say instead."""
+"""Which format a dataset has, by what evidence, and what the user may say instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recipe's data sets as a whole: what is shown before training, the split, the cache."""
+"""A recipe's datasets as a whole: what is shown before training, the split, the cache."""
 
 from __future__ import annotations
 
