@@ -11,8 +11,8 @@ from engine.planner.machine import MachineSpec
 from engine.planner.packing import aligned
 from engine.protocol.plan import CATEGORIES, Budget, MemoryRow, Verdict
 
-PROCESS_BYTES = 310 * 2**20
-"""Resident memory of an engine process on a CPU before its arena: Python, torch (engine README)."""
+PROCESS_BYTES = 380 * 2**20
+"""Resident memory of an engine process on a CPU beside its arena: Python, torch and its temporaries (engine README)."""
 
 TOKENIZER_BYTES = 2048
 """The same for each entry of the vocabulary: a tokenizer of 49,152 takes 90 MB."""
