@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 import torch
 
 from engine.protocol.errors import Bug
 
 Call = Callable[[], object]
+T = TypeVar("T")
 WIDE = (torch.float32, torch.float64)
 
 
@@ -41,7 +43,7 @@ class Operands:
             raise Bug("operand_workspace", f"{self.where} needs {size_bytes:,} bytes of workspace and got {given:,}.")
         return memory[:size_bytes].view(dtype).view(shape)
 
-    def _attribute(self, name: str, kinds: tuple[type, ...]) -> object:
+    def _attribute(self, name: str, *kinds: type[T]) -> T:
         value = self.attributes.get(name)
         if not isinstance(value, kinds):
             raise Bug(
@@ -52,19 +54,19 @@ class Operands:
         return value
 
     def number(self, name: str) -> float:
-        return float(self._attribute(name, (float, int)))  # type: ignore[arg-type]  # _attribute has checked it
+        return float(self._attribute(name, float, int))
 
     def integer(self, name: str) -> int:
-        return int(self._attribute(name, (int,)))  # type: ignore[call-overload, no-any-return]  # checked likewise
+        return self._attribute(name, int)
 
     def flag(self, name: str) -> bool:
-        return bool(self._attribute(name, (bool,)))
+        return self._attribute(name, bool)
 
     def numbers(self, name: str) -> tuple[float, ...]:
-        return tuple(self._attribute(name, (tuple, list)))  # type: ignore[arg-type]  # checked likewise
+        return self._attribute(name, tuple)
 
     def integers(self, name: str) -> tuple[int, ...]:
-        return tuple(self._attribute(name, (tuple, list)))  # type: ignore[arg-type]  # checked likewise
+        return self._attribute(name, tuple)
 
 
 Binder = Callable[[Operands], Call]
